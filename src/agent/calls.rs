@@ -1,0 +1,201 @@
+//! From the calls of a finished step to their outputs: propose, review, write, ask, run.
+
+use super::guard::Repeat;
+use super::step::{State, Work, kind_of};
+use super::{Agent, Effect, Effects};
+use crate::protocol::{
+    Approval, CallId, Decision, Event, Phase, Policy, ToolCall, ToolKind, ToolOutput,
+};
+
+impl Agent {
+    /// Goes on with the next call, or with the next step when none is left.
+    pub(super) fn advance(&mut self, mut work: Work, out: &mut Effects) {
+        if work.interrupted {
+            return self.stop_work(work, out);
+        }
+        let next_is_edit = work
+            .queue
+            .front()
+            .is_some_and(|call| kind_of(&self.setup.tools, call) == Some(ToolKind::Edit));
+        if !next_is_edit && !work.proposed.is_empty() {
+            return self.settle_proposals(work, out);
+        }
+        let Some(call) = work.queue.pop_front() else {
+            for message in work.messages() {
+                self.remember(message, out);
+            }
+            return self.generate(out);
+        };
+        match self.guard.call(&call, &self.setup.limits) {
+            Repeat::Fresh => self.start(call, work, out),
+            Repeat::Refuse => {
+                let output = ToolOutput::failed(
+                    self.setup.texts.repeated_call.clone(),
+                    "the same call again: not run",
+                );
+                self.finish_call(&mut work, call.id, output, out);
+                self.advance(work, out);
+            }
+            Repeat::GiveUp => {
+                work.queue.push_front(call);
+                self.give_up(work, "The model makes the same call over and over.", out);
+            }
+        }
+    }
+
+    fn start(&mut self, call: ToolCall, mut work: Work, out: &mut Effects) {
+        let kind = kind_of(&self.setup.tools, &call);
+        match (kind, self.setup.policy) {
+            (Some(ToolKind::Edit | ToolKind::Execute), Policy::Plan) => {
+                let output = ToolOutput::refused(self.setup.texts.plan_only.clone());
+                self.finish_call(&mut work, call.id, output, out);
+                self.advance(work, out);
+            }
+            (Some(ToolKind::Edit), Policy::Review | Policy::AutoEdit | Policy::Auto) => {
+                out.push(Effect::Propose(call.clone()));
+                self.state = State::Proposing(call, work);
+            }
+            (Some(kind), policy) if self.must_ask(kind, policy, &call.name) => {
+                self.set_phase(Phase::Review, out);
+                out.push(Effect::AskApproval(call.clone()));
+                self.state = State::Asking(call, work);
+            }
+            (Some(_), _) => self.run(call, work, out),
+            (None, _) => {
+                // The parser refuses unknown tools; a call that gets here all the same is not run.
+                let text = format!("There is no tool named {}.", call.name);
+                self.finish_call(&mut work, call.id, ToolOutput::failed(&text, &text), out);
+                self.advance(work, out);
+            }
+        }
+    }
+
+    fn must_ask(&self, kind: ToolKind, policy: Policy, tool: &str) -> bool {
+        if self.allowed.contains(tool) {
+            return false;
+        }
+        match (kind, policy) {
+            (ToolKind::Read | ToolKind::Edit, _) | (_, Policy::Auto) => false,
+            (ToolKind::Verify, _) => !self.setup.verify_allowed,
+            (ToolKind::Execute, _) => true,
+        }
+    }
+
+    fn run(&mut self, call: ToolCall, work: Work, out: &mut Effects) {
+        self.set_phase(Phase::Tool, out);
+        out.push(Effect::RunTool(call.clone()));
+        self.state = State::Running(call, work);
+    }
+
+    pub(super) fn finish_call(
+        &mut self,
+        work: &mut Work,
+        call: CallId,
+        output: ToolOutput,
+        out: &mut Effects,
+    ) {
+        work.settle(call, &output);
+        out.push(Effect::Emit(Event::ToolFinished { call, output }));
+    }
+
+    pub(super) fn proposed(
+        &mut self,
+        call: CallId,
+        refused: Option<ToolOutput>,
+        out: &mut Effects,
+    ) {
+        match std::mem::take(&mut self.state) {
+            State::Proposing(trying, mut work) if trying.id == call => {
+                match refused {
+                    None => work.proposed.push(call),
+                    Some(output) => self.finish_call(&mut work, call, output, out),
+                }
+                self.advance(work, out);
+            }
+            other => self.state = other,
+        }
+    }
+
+    /// The run of edits is complete: show it, or write it at once.
+    fn settle_proposals(&mut self, work: Work, out: &mut Effects) {
+        let calls = work.proposed.clone();
+        match self.setup.policy {
+            Policy::Review | Policy::Plan => {
+                self.set_phase(Phase::Review, out);
+                out.push(Effect::ShowReview { calls });
+                self.state = State::Reviewing(work);
+            }
+            Policy::AutoEdit | Policy::Auto => {
+                out.push(Effect::Write {
+                    calls,
+                    decisions: None,
+                });
+                self.state = State::Writing(work);
+            }
+        }
+    }
+
+    pub(super) fn reviewed(&mut self, decisions: Vec<Decision>, out: &mut Effects) {
+        match std::mem::take(&mut self.state) {
+            State::Reviewing(work) => {
+                let calls = work.proposed.clone();
+                out.push(Effect::Write {
+                    calls,
+                    decisions: Some(decisions),
+                });
+                self.state = State::Writing(work);
+            }
+            other => self.state = other,
+        }
+    }
+
+    pub(super) fn written(&mut self, outputs: Vec<(CallId, ToolOutput)>, out: &mut Effects) {
+        match std::mem::take(&mut self.state) {
+            State::Writing(mut work) => {
+                work.proposed.clear();
+                for (call, output) in outputs {
+                    self.finish_call(&mut work, call, output, out);
+                }
+                self.advance(work, out);
+            }
+            other => self.state = other,
+        }
+    }
+
+    pub(super) fn approved(&mut self, id: CallId, approval: Approval, out: &mut Effects) {
+        let (call, mut work) = match std::mem::take(&mut self.state) {
+            State::Asking(call, work) if call.id == id => (call, work),
+            other => {
+                self.state = other;
+                return;
+            }
+        };
+        match approval {
+            Approval::Once => self.run(call, work, out),
+            Approval::Session => {
+                self.allowed.insert(call.name.clone());
+                self.run(call, work, out);
+            }
+            Approval::Deny { reason } => {
+                let texts = &self.setup.texts;
+                let text = if reason.trim().is_empty() {
+                    texts.denied.clone()
+                } else {
+                    reason
+                };
+                self.finish_call(&mut work, call.id, ToolOutput::refused(text), out);
+                self.advance(work, out);
+            }
+        }
+    }
+
+    pub(super) fn tool_done(&mut self, id: CallId, output: ToolOutput, out: &mut Effects) {
+        match std::mem::take(&mut self.state) {
+            State::Running(call, mut work) if call.id == id => {
+                self.finish_call(&mut work, id, output, out);
+                self.advance(work, out);
+            }
+            other => self.state = other,
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! The nearest place to a text that was not found, for the message only. Nothing is ever changed
+//! there.
+//!
+//! Lines are compared by a skeleton (blanks collapsed, invisible characters dropped, compatibility
+//! forms, lower case). Rare lines anchor the place; only if no line is known are lines compared by
+//! the pairs of letters they share. Linear in the size of the file.
+
+use super::explain;
+use super::find::occurrences;
+use super::fold::{is_blank, plain};
+use super::lines;
+use super::{EditError, ErrorCode};
+use std::collections::{HashMap, HashSet};
+use unicode_normalization::UnicodeNormalization;
+
+/// A line that is in the file more often says nothing about the place.
+const MAX_ANCHOR_PLACES: usize = 64;
+/// Part of the letter pairs of a line that must be in the file's line to call it near.
+const MIN_SHARED: f64 = 0.5;
+/// Lines compared by letter pairs, the longest ones first.
+const MAX_COMPARED: usize = 4;
+/// Bytes of a file's line that are compared.
+const MAX_LINE: usize = 4000;
+
+/// A nearest place, in 0-based lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// First line of the file there.
+    pub(super) first: usize,
+    /// All lines there are the same but for blanks, invisible characters and the like.
+    pub(super) alike: bool,
+}
+
+/// The refusal for an old text that is not in the file.
+pub(super) fn miss(text: &str, old: &str, new: &str) -> EditError {
+    let file = split(text);
+    let numbered = without_numbers(old);
+    let wanted = split(numbered.as_deref().unwrap_or(old));
+    let place = nearest(&file, &wanted);
+    let exact = numbered.as_deref().is_some_and(|old| text.contains(old));
+    let mut message = match place {
+        Some(place) if exact => {
+            format!(
+                "the old text is at line {}, but without the numbers",
+                place.first + 1
+            )
+        }
+        Some(place) => {
+            let mut message = format!(
+                "the old text is not in the file; the nearest place is line {}",
+                place.first + 1
+            );
+            message.push_str(&explain::difference(&file, &wanted, place));
+            message
+        }
+        None => "the old text is not in the file, and nothing near it is; read the file again and \
+                 copy the text as it is"
+            .to_owned(),
+    };
+    if numbered.is_some() {
+        message.push_str(". Leave out the line numbers at the start of the lines");
+    }
+    if let Some(at) = already(text, new) {
+        let line = lines::line_of(text, at);
+        message.push_str(&format!(
+            ". The new text is in the file already, at line {line}"
+        ));
+    }
+    let near_line = place.map(|place| place.first + 1);
+    EditError {
+        code: ErrorCode::NotFound,
+        message,
+        near_line,
+    }
+}
+
+/// Lines without endings.
+pub(super) fn split(text: &str) -> Vec<&str> {
+    let cr = lines::is_cr_file(text);
+    lines::spans(text, cr)
+        .into_iter()
+        .map(|(line, _)| &text[line])
+        .collect()
+}
+
+/// Where a new text of some length already stands, once.
+fn already(text: &str, new: &str) -> Option<usize> {
+    const TELLING: usize = 12;
+    let new = new.trim();
+    if new.len() < TELLING {
+        return None;
+    }
+    let mut places = occurrences(text, new, true);
+    places.next().filter(|_| places.next().is_none())
+}
+
+/// `old` without line numbers at the start of its lines (`  12\t`, `12|`, `12:`, `12→`), if every
+/// line that is not blank has one.
+fn without_numbers(old: &str) -> Option<String> {
+    let strip = |line: &str| {
+        let rest = line.trim_start_matches(is_blank);
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let rest = &rest[digits..];
+        let mark = rest
+            .chars()
+            .next()
+            .filter(|c| matches!(c, '\t' | '|' | ':' | '→' | '│'));
+        mark.filter(|_| digits > 0)
+            .map(|mark| rest[mark.len_utf8()..].to_owned())
+    };
+    let stripped: Option<Vec<String>> = old
+        .split('\n')
+        .map(|line| {
+            if line.trim().is_empty() {
+                Some(String::new())
+            } else {
+                strip(line)
+            }
+        })
+        .collect();
+    stripped
+        .map(|lines| lines.join("\n"))
+        .filter(|text| !text.trim().is_empty())
+}
+
+/// What is left of a line when everything that looks the same is made the same.
+pub(super) fn skeleton(line: &str) -> String {
+    let line = cut(line);
+    let mut out = String::with_capacity(line.len());
+    let mut push = |c: char| {
+        if c.is_whitespace() {
+            if !out.is_empty() && !out.ends_with(' ') {
+                out.push(' ');
+            }
+        } else {
+            out.extend(c.to_lowercase());
+        }
+    };
+    if line.is_ascii() {
+        line.chars().for_each(push);
+    } else {
+        line.nfkc()
+            .filter(|c| !is_invisible(*c))
+            .map(plain)
+            .for_each(&mut push);
+    }
+    out.truncate(out.trim_end().len());
+    out
+}
+
+/// The start of a line that is looked at.
+fn cut(line: &str) -> &str {
+    &line[..line.floor_char_boundary(MAX_LINE)]
+}
+
+/// Characters that show nothing.
+pub(super) fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+}
+
+/// The nearest place for `wanted` in `file`.
+pub(super) fn nearest(file: &[&str], wanted: &[&str]) -> Option<Place> {
+    let wanted: Vec<String> = wanted.iter().map(|line| skeleton(line)).collect();
+    if wanted.iter().all(String::is_empty) {
+        return None;
+    }
+    let file: Vec<String> = file.iter().map(|line| skeleton(line)).collect();
+    if let [only] = wanted.as_slice() {
+        let whole = file.iter().position(|line| line == only);
+        let part = || file.iter().position(|line| line.contains(only.as_str()));
+        if let Some(first) = whole.or_else(part) {
+            return Some(Place { first, alike: true });
+        }
+    }
+    let first = by_anchors(&file, &wanted).or_else(|| by_pairs(&file, &wanted))?;
+    let alike = file
+        .get(first..first + wanted.len())
+        .is_some_and(|window| window == wanted);
+    Some(Place { first, alike })
+}
+
+/// Every known line votes for the place where it would be; rare and long lines weigh more.
+fn by_anchors(file: &[String], wanted: &[String]) -> Option<usize> {
+    let mut known: HashMap<&str, Vec<usize>> = HashMap::new();
+    for line in wanted.iter().filter(|line| !line.is_empty()) {
+        known.entry(line).or_default();
+    }
+    for (at, line) in file.iter().enumerate() {
+        if let Some(places) = known.get_mut(line.as_str()) {
+            places.push(at);
+        }
+    }
+    let mut votes: HashMap<usize, f64> = HashMap::new();
+    for (offset, line) in wanted
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| !line.is_empty())
+    {
+        let places = known.get(line.as_str()).map_or(&[][..], Vec::as_slice);
+        if places.len() > MAX_ANCHOR_PLACES {
+            continue;
+        }
+        for at in places.iter().filter_map(|at| at.checked_sub(offset)) {
+            *votes.entry(at).or_default() += line.len().min(40) as f64 / places.len() as f64;
+        }
+    }
+    // A lone bracket is no anchor.
+    let strong = |(_, weight): &(usize, f64)| *weight >= 2.0 || wanted.len() < 4;
+    let better = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0));
+    votes
+        .into_iter()
+        .filter(strong)
+        .max_by(better)
+        .map(|(at, _)| at)
+}
+
+/// The place whose lines share most letter pairs with the longest wanted lines.
+fn by_pairs(file: &[String], wanted: &[String]) -> Option<usize> {
+    let mut longest: Vec<usize> = (0..wanted.len()).collect();
+    longest.sort_by_key(|at| std::cmp::Reverse(wanted[*at].len()));
+    let mut best: Option<(f64, usize)> = None;
+    for offset in longest.into_iter().take(MAX_COMPARED) {
+        let pairs: HashSet<[u8; 2]> = letter_pairs(&wanted[offset]).collect();
+        if pairs.len() < 2 {
+            continue;
+        }
+        for (at, line) in file.iter().enumerate().skip(offset) {
+            if line.len() < 3 {
+                continue;
+            }
+            let there: HashSet<[u8; 2]> = letter_pairs(line)
+                .filter(|pair| pairs.contains(pair))
+                .collect();
+            let shared = there.len() as f64 / pairs.len() as f64;
+            // Of lines that share as much, the one of like length is nearer.
+            let excess = line.len().abs_diff(wanted[offset].len()) as f64;
+            let score = shared - 0.1 * (excess / (excess + 40.0));
+            if shared >= MIN_SHARED && best.is_none_or(|(known, _)| score > known) {
+                best = Some((score, at - offset));
+            }
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+fn letter_pairs(line: &str) -> impl Iterator<Item = [u8; 2]> + '_ {
+    line.as_bytes().windows(2).map(|pair| [pair[0], pair[1]])
+}
+
+/// Paths that may have been meant by `path`: the same file name elsewhere, or a few letters off.
+pub(super) fn paths(path: &str, known: &[String]) -> Vec<String> {
+    const MAX_PATHS: usize = 3;
+    let path = path.trim_start_matches("./");
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let allowed = path.chars().count() / 6;
+    let mut near: Vec<(usize, &String)> = known
+        .iter()
+        .filter_map(|other| {
+            let far = distance(path, other, allowed);
+            let same_name = (other.rsplit('/').next() == Some(name)).then_some(allowed + 1);
+            Some((far.or(same_name)?, other))
+        })
+        .collect();
+    near.sort();
+    near.into_iter()
+        .take(MAX_PATHS)
+        .map(|(_, path)| path.clone())
+        .collect()
+}
+
+/// Letters to insert, delete or replace to turn `a` into `b` (Levenshtein), if at most `most`.
+fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
+    let b: Vec<char> = b.chars().collect();
+    if a.chars().count().abs_diff(b.len()) > most {
+        return None;
+    }
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (at, c) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+        for (column, other) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(c != *other);
+            diagonal = row[column + 1];
+            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+        }
+        if row.iter().min() > Some(&most) {
+            return None;
+        }
+    }
+    row.last().copied().filter(|far| *far <= most)
+}

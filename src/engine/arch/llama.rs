@@ -1,0 +1,38 @@
+//! `llama`: Llama, Mistral, SmolLM2 and others with that layout.
+//!
+//! Only the adapter to `candle_transformers::models::quantized_llama`; the rest is in `quantized.rs`.
+
+use super::Model;
+use super::loader::Loader;
+use super::quantized::{self, Weights};
+use crate::engine::error::EngineError;
+use candle_core::quantized::gguf_file::Content;
+use candle_core::{Device, Result, Tensor};
+use candle_transformers::models::quantized_llama::ModelWeights;
+use std::io::{Read, Seek};
+
+/// Reads the model. Errors as [`super::load`].
+pub(super) fn load(loader: &mut Loader<'_>) -> std::result::Result<Box<dyn Model>, EngineError> {
+    quantized::load::<ModelWeights>(loader)
+}
+
+impl Weights for ModelWeights {
+    const NAME: &'static str = "llama";
+    const LIMIT: usize = candle_transformers::models::quantized_llama::MAX_SEQ_LEN;
+
+    fn from_gguf(
+        content: Content,
+        reader: &mut (impl Read + Seek),
+        device: &Device,
+    ) -> Result<Self> {
+        Self::from_gguf(content, reader, device)
+    }
+
+    fn step(&mut self, ids: &Tensor, start: usize) -> Result<Tensor> {
+        self.forward(ids, start)
+    }
+
+    fn clear(&mut self) {
+        self.clear_kv_cache();
+    }
+}

@@ -1,0 +1,16 @@
+//! Entry point: arguments in, an exit code out.
+
+use clap::Parser;
+use std::process::ExitCode;
+use tessera::{app, cli::Cli, protocol::visible};
+
+fn main() -> ExitCode {
+    match app::run(Cli::parse()) {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            tracing::error!("{error:#}");
+            eprintln!("tessera: {}", visible(&format!("{error:#}")));
+            ExitCode::from(2)
+        }
+    }
+}
