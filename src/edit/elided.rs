@@ -1,132 +1,29 @@
 //! Recognises comments that stand in for text the writer left out, such as `// ... existing code ...`.
 
-/// Starts of a comment in the languages people write.
+/// Starts of a comment in the languages people write; of two that fit the longer comes first.
 const OPENERS: &[&str] = &[
-    "<!--", "{/*", "/**", "/*", "///", "//", "(*", "{-", "--", "##", "#", ";;", ";", "%", "\"\"\"",
-    "'''", "REM ", "*", "'",
+    "<!--", "{/*", "/**", "/*", "///", "//", "(*", "{-", "--", "##", "#", ";;", ";", "%", "REM ",
+    "*", "'",
 ];
 /// Ends of a comment that belong to no word.
-const CLOSERS: &[&str] = &["-->", "*/}", "*/", "*)", "-}", "\"\"\"", "'''"];
+const CLOSERS: &[&str] = &["-->", "*/}", "*/", "*)", "-}"];
 
-/// Words that name left-out text when an ellipsis stands beside them.
-const HINTS: &[&str] = &[
-    "rest",
-    "remainder",
-    "remaining",
-    "existing",
-    "unchanged",
-    "same",
-    "omitted",
-    "previous",
-    "other",
-    "others",
-    "elided",
-    "truncated",
-    "snip",
-    "continues",
-    "original",
-    "before",
-    "above",
-    "no change",
-    "no changes",
-    "not changed",
-    "keep",
-    "stays",
-    "remains",
-    "其余",
-    "其他",
-    "其它",
-    "剩余",
-    "原有",
-    "现有",
-    "已有",
-    "不变",
-    "省略",
-    "保持",
-    "同上",
-    "后续",
-    "以下省略",
-    "残り",
-    "既存",
-    "変更なし",
-    "同じ",
-    "そのまま",
-    "以降",
-    "나머지",
-    "기존",
-    "생략",
-    "동일",
-    "변경 없음",
-    "그대로",
-];
+/// Words that name left-out text when an ellipsis stands beside them, parted by `|`.
+const HINTS: &str = "rest|remainder|remaining|existing|unchanged|same|omitted|previous|other|others|\
+    elided|truncated|snip|continues|original|before|above|no change|no changes|not changed|keep|\
+    stays|remains|其余|其他|其它|剩余|原有|现有|已有|不变|省略|保持|同上|后续|残り|既存|変更なし|同じ|\
+    そのまま|以降|나머지|기존|생략|동일|변경 없음|그대로";
 
 /// Whole comments that name left-out text without an ellipsis: how they begin ...
-const STARTS: &[&str] = &[
-    "rest of",
-    "the rest of",
-    "remainder of",
-    "the remainder of",
-    "remaining",
-    "the remaining",
-    "existing",
-    "other",
-    "all other",
-    "same as",
-    "unchanged",
-    "code unchanged",
-    "no changes",
-    "其余",
-    "其他",
-    "其它",
-    "剩余",
-    "原有",
-    "现有",
-    "此处省略",
-    "残り",
-    "以下",
-    "既存",
-    "나머지",
-    "기존",
-    "이하",
-];
+const STARTS: &str = "rest of|the rest of|remainder of|the remainder of|remaining|the remaining|\
+    existing|the existing|previous|the previous|other|all other|same as|unchanged|code unchanged|\
+    no changes|keep the rest|keep the existing|keep existing|leave the rest|其余|其他|其它|剩余|原有|\
+    现有|此处省略|残り|以下|既存|나머지|기존|이하";
 /// ... and how they end.
-const ENDS: &[&str] = &[
-    "unchanged",
-    "remains unchanged",
-    "remain unchanged",
-    "stays the same",
-    "stay the same",
-    "remains the same",
-    "remain the same",
-    "is the same",
-    "omitted",
-    "omitted for brevity",
-    "as before",
-    "same as before",
-    "goes here",
-    "code here",
-    "rest of the file",
-    "rest of file",
-    "rest of the code",
-    "rest of code",
-    "rest of the function",
-    "rest of the class",
-    "rest of the implementation",
-    "rest of the method",
-    "existing code",
-    "not changed",
-    "不变",
-    "省略",
-    "同上",
-    "变更なし",
-    "変更なし",
-    "同じ",
-    "そのまま",
-    "생략",
-    "동일",
-    "변경 없음",
-    "그대로",
-];
+const ENDS: &str = "unchanged|the same|omitted|omitted for brevity|as before|goes here|code here|\
+    rest of the file|rest of file|rest of the code|rest of code|rest of the function|\
+    rest of the class|rest of the method|rest of the implementation|existing code|not changed|\
+    changes below|changes above|不变|省略|同上|変更なし|同じ|そのまま|생략|동일|변경 없음|그대로";
 
 /// The first line of `content` (1-based) that stands in for left-out text and is not in `before` as
 /// often. `shorter`: the content has fewer lines than what it replaces, so that a comment of nothing
@@ -163,8 +60,8 @@ enum Kind {
 const MAX_CHARS: usize = 100;
 
 fn kind(line: &str) -> Option<Kind> {
-    let opener = OPENERS.iter().find(|opener| line.starts_with(**opener))?;
-    let mut body = line[opener.len()..].trim();
+    let opener = OPENERS.iter().find(|opener| line.starts_with(**opener));
+    let mut body = line[opener.map_or(0, |opener| opener.len())..].trim();
     for closer in CLOSERS {
         body = body.strip_suffix(closer).unwrap_or(body).trim_end();
     }
@@ -176,19 +73,26 @@ fn kind(line: &str) -> Option<Kind> {
     let inner = inner.to_lowercase();
     let dotted = |text: &str| text.contains("...") || text.contains('…');
     if inner.is_empty() {
+        // Outside a comment that is code: `...` in Python.
+        opener?;
         return dotted(body).then_some(Kind::Bare);
     }
     let unbracketed = body.trim_matches(|c: char| "()[]<>- ".contains(c));
     let leads = unbracketed.starts_with("...") || unbracketed.starts_with('…');
     let trails = unbracketed.ends_with("...") || unbracketed.ends_with('…');
     let words = inner.split_whitespace().count();
-    let hinted = HINTS.iter().any(|hint| has_word(&inner, hint));
-    let phrased = STARTS
-        .iter()
-        .any(|start| has_word(&inner, start) && inner.starts_with(start))
-        && ENDS.iter().any(|end| inner.ends_with(end));
-    let dots = (leads && (trails || words <= 8)) || (trails && words <= 8);
-    (phrased || (dots && hinted)).then_some(Kind::Named)
+    let hinted = HINTS.split('|').any(|hint| has_word(&inner, hint));
+    // Without a comment sign only `... rest of the file ...` and the like can be meant.
+    if opener.is_none() {
+        return (leads && trails && hinted).then_some(Kind::Named);
+    }
+    let starts = STARTS
+        .split('|')
+        .any(|start| has_word(&inner, start) && inner.starts_with(start));
+    let ends = ENDS.split('|').any(|end| inner.ends_with(end));
+    // `// ... the other methods`, `// existing methods ...`: but not `// check the other cases ...`.
+    let dots = hinted && words <= 8 && (leads || (trails && starts));
+    ((starts && ends) || dots || (leads && trails && hinted)).then_some(Kind::Named)
 }
 
 /// True if `word` stands in `text` as a word; words of scripts without blanks may stand anywhere.
@@ -222,11 +126,21 @@ mod tests {
             "// 其余代码保持不变",
             "# ... 以下省略 ...",
             "// [... existing imports ...]",
+            "... rest of the file unchanged ...",
+            "[... remaining entries ...]",
+            "// existing methods ...",
+            "// keep the rest of the code the same",
+            "# no changes below",
+            "// previous code remains the same",
         ] {
             assert_eq!(kind(line.trim()), Some(Kind::Named), "{line}");
         }
         for line in [
             "x = [...]",
+            "# check the other cases...",
+            "// existing sessions are kept as they are",
+            "...",
+            "f(...existing, ...)",
             "# wait for the rest of the file to arrive",
             "// other threads may hold the lock",
             "// existing users keep their name",

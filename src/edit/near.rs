@@ -155,8 +155,10 @@ fn cut(line: &str) -> &str {
 
 /// Characters that show nothing.
 pub(super) fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{2064}' | '\u{2066}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+        | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 /// The nearest place for `wanted` in `file`.
@@ -191,28 +193,36 @@ fn by_anchors(file: &[String], wanted: &[String]) -> Option<usize> {
             places.push(at);
         }
     }
-    let mut votes: HashMap<usize, f64> = HashMap::new();
+    let mut anchors: Vec<(usize, &[usize])> = Vec::new();
     for (offset, line) in wanted
         .iter()
         .enumerate()
         .filter(|(_, line)| !line.is_empty())
     {
         let places = known.get(line.as_str()).map_or(&[][..], Vec::as_slice);
-        if places.len() > MAX_ANCHOR_PLACES {
-            continue;
+        if places.len() <= MAX_ANCHOR_PLACES {
+            anchors.push((offset, places));
         }
-        for at in places.iter().filter_map(|at| at.checked_sub(offset)) {
-            *votes.entry(at).or_default() += line.len().min(40) as f64 / places.len() as f64;
+    }
+    let mut votes: HashMap<usize, f64> = HashMap::new();
+    for (offset, places) in &anchors {
+        for at in places.iter().filter_map(|at| at.checked_sub(*offset)) {
+            let weight = wanted[*offset].len().min(40) as f64 / places.len() as f64;
+            *votes.entry(at).or_default() += weight;
         }
     }
     // A lone bracket is no anchor.
     let strong = |(_, weight): &(usize, f64)| *weight >= 2.0 || wanted.len() < 4;
     let better = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0));
-    votes
-        .into_iter()
-        .filter(strong)
-        .max_by(better)
-        .map(|(at, _)| at)
+    let (best, _) = votes.into_iter().filter(strong).max_by(better)?;
+    // Lines may be missing or too many in between: the first known line tells where it begins.
+    let near = |(offset, places): &(usize, &[usize])| {
+        let starts = places.iter().filter_map(|at| at.checked_sub(*offset));
+        starts
+            .min_by_key(|at| at.abs_diff(best))
+            .filter(|at| at.abs_diff(best) <= wanted.len())
+    };
+    anchors.iter().find_map(near)
 }
 
 /// The place whose lines share most letter pairs with the longest wanted lines.
@@ -251,14 +261,15 @@ fn letter_pairs(line: &str) -> impl Iterator<Item = [u8; 2]> + '_ {
 /// Paths that may have been meant by `path`: the same file name elsewhere, or a few letters off.
 pub(super) fn paths(path: &str, known: &[String]) -> Vec<String> {
     const MAX_PATHS: usize = 3;
-    let path = path.trim_start_matches("./");
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let allowed = path.chars().count() / 6;
+    let path = path.trim_start_matches("./").to_lowercase();
+    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+    let allowed = (path.chars().count() + 2) / 5;
     let mut near: Vec<(usize, &String)> = known
         .iter()
         .filter_map(|other| {
-            let far = distance(path, other, allowed);
-            let same_name = (other.rsplit('/').next() == Some(name)).then_some(allowed + 1);
+            let plain = other.to_lowercase();
+            let far = distance(&path, &plain, allowed);
+            let same_name = (name(&plain) == name(&path)).then_some(allowed + 1);
             Some((far.or(same_name)?, other))
         })
         .collect();
@@ -269,23 +280,90 @@ pub(super) fn paths(path: &str, known: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Letters to insert, delete or replace to turn `a` into `b` (Levenshtein), if at most `most`.
+/// Letters to insert, delete, replace or swap with the next one to turn `a` into `b`, if at most
+/// `most` (optimal string alignment distance).
 fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
-    let b: Vec<char> = b.chars().collect();
-    if a.chars().count().abs_diff(b.len()) > most {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    if a.len().abs_diff(b.len()) > most {
         return None;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (at, c) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], at + 1);
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
+    for (row, c) in a.iter().enumerate() {
+        let mut current = vec![row + 1];
         for (column, other) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(c != *other);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+            let replaced = last[column] + usize::from(c != other);
+            let mut least = replaced.min(last[column + 1] + 1).min(current[column] + 1);
+            if row > 0 && column > 0 && *c == b[column - 1] && *other == a[row - 1] {
+                least = least.min(before[column - 1] + 1);
+            }
+            current.push(least);
         }
-        if row.iter().min() > Some(&most) {
+        if current.iter().min() > Some(&most) {
             return None;
         }
+        before = std::mem::replace(&mut last, current);
     }
-    row.last().copied().filter(|far| *far <= most)
+    last.last().copied().filter(|far| *far <= most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_place_is_where_the_first_known_line_is() {
+        let file = [
+            "a",
+            "fn one() {",
+            "    let x = 1;",
+            "    let y = 2;",
+            "    go(x, y);",
+            "}",
+            "b",
+        ];
+        for (wanted, first) in [
+            (
+                &[
+                    "fn one() {",
+                    "    let x = 1;",
+                    "    extra();",
+                    "    let y = 2;",
+                    "    go(x, y);",
+                ][..],
+                1,
+            ),
+            (
+                &["fn one() {", "    let y = 2;", "    go(x, y);", "}"][..],
+                1,
+            ),
+            (&["fn uno() {", "    let x = 1;", "    let y = 3;"][..], 1),
+            (&["    go(x,  y);"][..], 4),
+            (&["    gone(x, y);"][..], 4),
+        ] {
+            assert_eq!(
+                nearest(&file, wanted).map(|place| place.first),
+                Some(first),
+                "{wanted:?}"
+            );
+        }
+        assert_eq!(nearest(&file, &["zzz qqq"]), None);
+    }
+
+    #[test]
+    fn misspelt_paths_are_guessed() {
+        let known = ["src/config.rs", "src/main.rs", "README.md", "a.txt"].map(str::to_owned);
+        for (given, expected) in [
+            ("src/confg.rs", "src/config.rs"),
+            ("config.rs", "src/config.rs"),
+            ("src/mian.rs", "src/main.rs"),
+            ("readme.MD", "README.md"),
+        ] {
+            assert_eq!(
+                paths(given, &known).first().map(String::as_str),
+                Some(expected)
+            );
+        }
+        assert!(paths("lib/other.py", &known).is_empty());
+    }
 }

@@ -156,17 +156,21 @@ fn in_legacy<T>(
     bytes: &[u8],
     attempt: &dyn Fn(&Text) -> Result<T, EditError>,
 ) -> Result<T, EditError> {
-    let candidates = encoding::candidates(bytes);
-    let mut fits = Vec::new();
-    let mut errors = Vec::new();
-    for &encoding in &candidates {
+    let mut missed = None;
+    let mut found = Vec::new();
+    for encoding in encoding::candidates(bytes) {
         match attempt(&Text::decode(bytes, Codec::Legacy(encoding))) {
-            Ok(result) => fits.push((encoding, result)),
-            Err(error) => errors.push(error),
+            Err(error) if error.code == ErrorCode::NotFound => missed = missed.or(Some(error)),
+            // Found, even if something else is wrong with the request.
+            result => found.push((encoding.name(), result)),
         }
     }
-    if fits.len() > 1 {
-        let names: Vec<&str> = fits.iter().map(|(encoding, _)| encoding.name()).collect();
+    let alike = found.windows(2).all(|pair| match pair {
+        [(_, Err(a)), (_, Err(b))] => a.code == b.code,
+        _ => false,
+    });
+    if found.len() > 1 && !alike {
+        let names: Vec<&str> = found.iter().map(|(name, _)| *name).collect();
         let message = format!(
             "the file is not UTF-8 and may be {}; quote more of the non-ASCII text, so that only \
              one of them fits",
@@ -174,27 +178,18 @@ fn in_legacy<T>(
         );
         return Err(EditError::new(ErrorCode::Encoding, message));
     }
-    if let Some((_, result)) = fits.pop() {
-        return Ok(result);
-    }
-    if encoding::is_mostly_utf8(bytes) {
-        return attempt(&Text::decode(bytes, Codec::BrokenUtf8));
-    }
-    // The text was found but cannot be written: that says more than a miss in another encoding.
-    let at = errors
-        .iter()
-        .position(|error| error.code == ErrorCode::Encoding)
-        .unwrap_or(0);
-    if at < errors.len() {
-        return Err(errors.swap_remove(at));
-    }
-    attempt(&Text::decode(bytes, Codec::Opaque))
-        .and(Err(unknown_encoding()))
-        .map_err(|error| {
-            match error.code {
-                // What is not ASCII cannot be found here at all.
-                ErrorCode::NotFound => unknown_encoding(),
-                _ => error,
+    match (found.pop(), missed) {
+        (Some((_, result)), _) => result,
+        (None, Some(missed)) => Err(missed),
+        (None, None) if encoding::is_mostly_utf8(bytes) => {
+            attempt(&Text::decode(bytes, Codec::BrokenUtf8))
+        }
+        (None, None) => {
+            // Other faults of the request come first; what is not ASCII cannot be found at all.
+            match attempt(&Text::decode(bytes, Codec::Opaque)) {
+                Err(error) if error.code != ErrorCode::NotFound => Err(error),
+                Ok(_) | Err(_) => Err(unknown_encoding()),
             }
-        })
+        }
+    }
 }

@@ -6,7 +6,8 @@
 
 pub use super::dialect::Dialect;
 use super::dialect::{
-    self, Block, Channel, Context, Lexed, Outcome, Scanned, Scanner, Source, empty_answer, stream_cut,
+    self, Block, Channel, Context, Lexed, Outcome, Scanned, Scanner, Source, empty_answer,
+    stream_cut,
 };
 use crate::protocol::{CallProblem, ToolCall, ToolSpec};
 
@@ -121,7 +122,13 @@ struct Hold {
 
 impl Hold {
     fn new(start: usize) -> Self {
-        Self { start, named: false, shown: start, seek: start + 1, patience: 0 }
+        Self {
+            start,
+            named: false,
+            shown: start,
+            seek: start + 1,
+            patience: 0,
+        }
     }
 }
 
@@ -278,7 +285,12 @@ impl Parser {
             out.push(ParserEvent::CallStarted { name });
             hold.named = true;
         }
-        if let Some(text) = self.source.text().get(hold.shown..to).filter(|text| !text.is_empty()) {
+        if let Some(text) = self
+            .source
+            .text()
+            .get(hold.shown..to)
+            .filter(|text| !text.is_empty())
+        {
             out.push(ParserEvent::CallDelta(text.into()));
             hold.shown = to;
         }
@@ -322,7 +334,12 @@ impl Parser {
         for outcome in block.outcomes {
             announce(outcome, &mut named, out);
         }
-        out.extend(block.repairs.into_iter().map(|repair| ParserEvent::Repair(repair.into())));
+        out.extend(
+            block
+                .repairs
+                .into_iter()
+                .map(|repair| ParserEvent::Repair(repair.into())),
+        );
         self.hold = None;
         self.scanner.resume(block.end);
     }
@@ -355,8 +372,7 @@ impl Parser {
         let mut calls = Vec::new();
         let mut start = held;
         loop {
-            let block =
-                dialect::read_block(&self.context, &self.source, &lexed, start, End::Stop);
+            let block = dialect::read_block(&self.context, &self.source, &lexed, start, End::Stop);
             if !block.outcomes.iter().all(is_whole) {
                 return None;
             }
@@ -382,7 +398,10 @@ fn is_whole(outcome: &Outcome) -> bool {
         Outcome::Call { repairs, .. } => !repairs.iter().any(|repair| {
             matches!(
                 repair.as_str(),
-                "missing_open_tool_call" | "missing_close_parameter" | "missing_close_function" | "missing_brace"
+                "missing_open_tool_call"
+                    | "missing_close_parameter"
+                    | "missing_close_function"
+                    | "missing_brace"
             )
         }),
         Outcome::Bad(_) => false,
@@ -393,7 +412,9 @@ fn announce(outcome: Outcome, named: &mut bool, out: &mut Vec<ParserEvent>) {
     match outcome {
         Outcome::Call { call, repairs } => {
             if !std::mem::take(named) {
-                out.push(ParserEvent::CallStarted { name: call.name.clone() });
+                out.push(ParserEvent::CallStarted {
+                    name: call.name.clone(),
+                });
             }
             out.push(ParserEvent::Call { call, repairs });
         }

@@ -5,7 +5,8 @@
 //! comes out before the server has said why the answer ended, and none if it never does.
 
 use super::dialect::{
-    Context, Outcome, Utf8, empty_answer, from_arguments, malformed, server_error, stream_cut, truncated,
+    Context, Outcome, Utf8, empty_answer, from_arguments, malformed, server_error, stream_cut,
+    truncated,
 };
 use super::parser::{End, Parser, ParserEvent, ParserOptions, Piece, Tags};
 use serde_json::Value;
@@ -61,7 +62,10 @@ impl SseDecoder {
     /// `options.tags` says.
     #[must_use]
     pub fn new(options: ParserOptions) -> Self {
-        let options = ParserOptions { tags: Tags::ByText, ..options };
+        let options = ParserOptions {
+            tags: Tags::ByText,
+            ..options
+        };
         Self {
             context: Context {
                 dialect: options.dialect,
@@ -191,11 +195,18 @@ impl SseDecoder {
             return;
         }
         let Ok(chunk) = serde_json::from_str::<Value>(trimmed) else {
-            return self.fail(if event == "error" { trimmed } else { "it sent an event that is not JSON" });
+            return self.fail(if event == "error" {
+                trimmed
+            } else {
+                "it sent an event that is not JSON"
+            });
         };
         let error = chunk.get("error").filter(|error| !error.is_null());
         if let Some(error) = error.or_else(|| (event == "error").then_some(&chunk)) {
-            let words = error.get("message").and_then(Value::as_str).or_else(|| error.as_str());
+            let words = error
+                .get("message")
+                .and_then(Value::as_str)
+                .or_else(|| error.as_str());
             let words = words.map_or_else(|| error.to_string(), str::to_owned);
             return self.fail(&words);
         }
@@ -215,7 +226,9 @@ impl SseDecoder {
     }
 
     fn take_usage(&mut self, chunk: &Value) {
-        let Some(usage) = chunk.get("usage") else { return };
+        let Some(usage) = chunk.get("usage") else {
+            return;
+        };
         let count = |key: &str| usage.get(key).and_then(Value::as_u64);
         self.end.prompt_tokens = count("prompt_tokens").or(self.end.prompt_tokens);
         self.end.completion_tokens = count("completion_tokens").or(self.end.completion_tokens);
@@ -224,7 +237,9 @@ impl SseDecoder {
     fn take_choice(&mut self, choice: &Value, out: &mut Vec<ParserEvent>) {
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             let reasoning = ["reasoning_content", "reasoning"].iter();
-            let reasoning = reasoning.filter_map(|key| delta.get(key)?.as_str()).find(|s| !s.is_empty());
+            let reasoning = reasoning
+                .filter_map(|key| delta.get(key)?.as_str())
+                .find(|s| !s.is_empty());
             if let Some(reasoning) = reasoning {
                 self.reasoning = Some(true);
                 out.push(ParserEvent::Thinking(reasoning.to_owned()));
@@ -301,22 +316,36 @@ impl SseDecoder {
 
     fn take_call(&mut self, delta: &Value, out: &mut Vec<ParserEvent>) {
         let index = delta.get("index").and_then(Value::as_u64);
-        let id = delta.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
+        let id = delta
+            .get("id")
+            .and_then(Value::as_str)
+            .filter(|id| !id.is_empty());
         let function = delta.get("function").unwrap_or(delta);
-        let name = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
+        let name = function
+            .get("name")
+            .and_then(Value::as_str)
+            .filter(|name| !name.is_empty());
         let place = self.place(index, id, name).unwrap_or(self.calls.len());
         if place == self.calls.len() {
-            self.calls.push(Native { index, id: id.map(str::to_owned), ..Native::default() });
+            self.calls.push(Native {
+                index,
+                id: id.map(str::to_owned),
+                ..Native::default()
+            });
         }
         let known = |name: &str| self.context.tool(name).is_some();
-        let Some(call) = self.calls.get_mut(place) else { return };
+        let Some(call) = self.calls.get_mut(place) else {
+            return;
+        };
         if call.id.is_none() {
             call.id = id.map(str::to_owned);
         }
         if let Some(name) = name {
             if call.name.is_empty() {
                 name.clone_into(&mut call.name);
-                out.push(ParserEvent::CallStarted { name: name.to_owned() });
+                out.push(ParserEvent::CallStarted {
+                    name: name.to_owned(),
+                });
             } else if call.name != name && call.arguments.is_empty() && !known(&call.name) {
                 // A name in pieces.
                 call.name.push_str(name);
@@ -336,8 +365,14 @@ impl SseDecoder {
     /// The call that a fragment belongs to; `None` if it begins a new one.
     fn place(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let place = match (index, id) {
-            (Some(index), _) => self.calls.iter().rposition(|call| call.index == Some(index)),
-            (None, Some(id)) => self.calls.iter().rposition(|call| call.id.as_deref() == Some(id)),
+            (Some(index), _) => self
+                .calls
+                .iter()
+                .rposition(|call| call.index == Some(index)),
+            (None, Some(id)) => self
+                .calls
+                .iter()
+                .rposition(|call| call.id.as_deref() == Some(id)),
             (None, None) => self.calls.len().checked_sub(1),
         }?;
         let call = self.calls.get(place)?;
@@ -354,9 +389,10 @@ impl SseDecoder {
 fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect()
-        }
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| part.get("text").and_then(Value::as_str))
+            .collect(),
         _ => String::new(),
     }
 }

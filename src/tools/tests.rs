@@ -161,7 +161,7 @@ async fn what_is_no_text_is_refused_with_its_reason() {
             "1\tcaf\u{fffd}\n2\tx\n[encoding: UTF-8 with invalid bytes; bytes without a meaning are shown as \u{fffd}]",
         ),
         ("wide.txt", "1\ta\n[encoding: UTF-16LE]"),
-        ("gbk.txt", "1\t读取文件\n[encoding: GBK]"),
+        ("gbk.txt", "1\t读取文件\n[encoding: probably GBK]"),
         ("bom.txt", "1\ta"),
         (
             "../x",
@@ -357,7 +357,9 @@ async fn a_run_that_dies_or_says_nothing_is_not_passed() {
         ),
     ] {
         let mut folder = Folder::new([("test_x.py", body.as_bytes())]);
-        folder.cx.settings.timeout = Duration::from_secs(2);
+        if body.contains("sleep") {
+            folder.cx.settings.timeout = Duration::from_secs(2);
+        }
         let output = folder.run("run_tests", json!({})).await;
         assert!(output.text.starts_with(expected), "{}", output.text);
         assert_ne!(output.status, ToolStatus::Done);

@@ -4,6 +4,7 @@
 //! Invariant: loading never fails. What cannot be understood is a warning, and the scope falls back
 //! to its parent (`diff.added.word` -> `diff.added` -> `diff`) and then to the built-in look.
 
+use ratatui::style::Color::{Indexed, Rgb};
 use ratatui::style::{Color, Modifier, Style};
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -75,7 +76,7 @@ scopes! {
     DiffNumber "diff.number" DIM,
     DiffFile "diff.file" BOLD,
     DiffHunk "diff.hunk" NONE,
-    DiffCurrent "diff.current" REV,
+    DiffCurrent "diff.current" BOLD,
     Accepted "verdict.accepted" BOLD,
     Rejected "verdict.rejected" BOLD,
     Undecided "verdict.undecided" NONE,
@@ -280,8 +281,8 @@ fn read_modifiers(list: &[toml::Value]) -> Result<Modifier, String> {
 /// `None` drops the colour, so that the terminal's own is used.
 fn limit(color: Color, depth: Depth) -> Option<Color> {
     match (color, depth) {
-        (_, Depth::None) | (Color::Rgb(..) | Color::Indexed(16..), Depth::Ansi) => None,
-        (Color::Rgb(r, g, b), Depth::Indexed) => Some(Color::Indexed(cube(r, g, b))),
+        (_, Depth::None) | (Rgb(..) | Indexed(16..), Depth::Ansi) => None,
+        (Rgb(r, g, b), Depth::Indexed) => Some(Indexed(cube(r, g, b))),
         (other, _) => Some(other),
     }
 }

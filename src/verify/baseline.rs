@@ -17,9 +17,8 @@ pub struct Comparison<T> {
 /// Compares the faulty tests of two runs by name. Where the run before was told as text without
 /// names, everything counts as new.
 pub fn compare_tests(before: &TestReport, now: &TestReport) -> Comparison<TestOutcome> {
-    let is_fault = |outcome: &&TestOutcome| {
-        matches!(outcome.state, TestState::Failed | TestState::Error)
-    };
+    let is_fault =
+        |outcome: &&TestOutcome| matches!(outcome.state, TestState::Failed | TestState::Error);
     compare(
         before.outcomes.iter().filter(is_fault),
         now.outcomes.iter().filter(is_fault),
@@ -51,7 +50,11 @@ fn compare<'a, T: Clone + 'a>(
             None => new.push(item.clone()),
         }
     }
-    Comparison { new, old, fixed: left.into_iter().cloned().collect() }
+    Comparison {
+        new,
+        old,
+        fixed: left.into_iter().cloned().collect(),
+    }
 }
 
 #[cfg(test)]
@@ -60,7 +63,13 @@ mod tests {
     use super::*;
 
     fn test(id: &str, state: TestState) -> TestOutcome {
-        TestOutcome { id: id.into(), state, file: None, line: None, message: String::new() }
+        TestOutcome {
+            id: id.into(),
+            state,
+            file: None,
+            line: None,
+            message: String::new(),
+        }
     }
 
     fn ids(outcomes: &[TestOutcome]) -> Vec<&str> {
@@ -70,8 +79,15 @@ mod tests {
     #[test]
     fn faults_are_new_old_or_fixed() {
         use TestState::{Error, Failed, Passed};
-        let report = |outcomes| TestReport { outcomes, ..TestReport::default() };
-        let before = report(vec![test("a", Failed), test("b", Failed), test("c", Passed)]);
+        let report = |outcomes| TestReport {
+            outcomes,
+            ..TestReport::default()
+        };
+        let before = report(vec![
+            test("a", Failed),
+            test("b", Failed),
+            test("c", Passed),
+        ]);
         let now = report(vec![test("a", Error), test("b", Passed), test("c", Failed)]);
         let found = compare_tests(&before, &now);
         assert_eq!(ids(&found.new), ["c"]);
@@ -90,6 +106,9 @@ mod tests {
             message: "m".into(),
         };
         let found = compare_findings(&[finding(3)], &[finding(5), finding(9)]);
-        assert_eq!((found.old, found.new, found.fixed.len()), (vec![finding(5)], vec![finding(9)], 0));
+        assert_eq!(
+            (found.old, found.new, found.fixed.len()),
+            (vec![finding(5)], vec![finding(9)], 0)
+        );
     }
 }

@@ -1,3 +1,5 @@
+//! Real folders and repositories.
+
 use super::*;
 use crate::edit::{ErrorCode, FileView, Node};
 use crate::protocol::TurnId;

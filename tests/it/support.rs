@@ -2,6 +2,7 @@
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use std::io::{Read, Write};
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
@@ -129,6 +130,10 @@ pub fn commit_all(root: &Path) {
     }
 }
 
+fn cells(count: u16) -> NonZero<u16> {
+    NonZero::new(count).unwrap()
+}
+
 /// The program in a pseudo-terminal, with the screen a person would see.
 pub struct Terminal {
     master: Box<dyn MasterPty + Send>,
@@ -144,7 +149,7 @@ impl Terminal {
         child: Box<dyn Child + Send + Sync>,
         (cols, rows): (u16, u16),
     ) -> Self {
-        let seen = Arc::new(Mutex::new(vt100::Parser::new(rows, cols, 0)));
+        let seen = Arc::new(Mutex::new(vt100::Parser::new(cells(rows), cells(cols), 0)));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let mut output = master.try_clone_reader().unwrap();
         let (screen, bytes) = (seen.clone(), raw.clone());
@@ -203,7 +208,7 @@ impl Terminal {
     }
 
     pub fn resize(&mut self, cols: u16, rows: u16) -> &mut Self {
-        self.seen.lock().unwrap().screen_mut().set_size(rows, cols);
+        self.seen.lock().unwrap().screen_mut().set_size(cells(rows), cells(cols));
         self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
         self
     }

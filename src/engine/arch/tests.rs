@@ -173,7 +173,7 @@ fn check_reference(what: &str, kind: &str, model: &mut Qwen35) {
 fn check_delta_states(what: &str, want: &Value, model: &Qwen35) {
     let states = want["gdn_state_l2"].as_object().unwrap();
     assert_eq!(states.len(), 3);
-    let dims = (128, 128);
+    let dims = (64, 64);
     for (layer, l2) in states {
         let (context, memory) = model.delta_values(layer.parse().unwrap()).unwrap();
         let l2 = l2.as_f64().unwrap() as f32;
@@ -306,7 +306,7 @@ fn a_restored_snapshot_is_bit_equal() {
         model.forward(&ids[..50], Rows::Last).unwrap();
         let snapshot = model.snapshot().unwrap();
         assert_eq!(snapshot.len(), 50);
-        assert!(snapshot.bytes() > 3 * 128 * 128 * 4);
+        assert!(snapshot.bytes() > 3 * 12 * 64 * 64 * 4);
         let first = model.forward(&ids[50..], Rows::All).unwrap();
         model.restore(&snapshot).unwrap();
         assert_eq!(model.len(), 50);
@@ -365,7 +365,7 @@ fn the_context_is_a_limit_and_bounds_the_cache() {
     assert_eq!(model.len(), 50);
     model.forward(&ids[50..60], Rows::Last).unwrap();
     let delta = model.snapshot().unwrap().bytes();
-    let row = 2 * 4 * 256 * kv_heads();
+    let row = 2 * 4 * kv_width();
     assert_eq!(
         model.state_bytes() - delta,
         60 * row,
@@ -376,11 +376,12 @@ fn the_context_is_a_limit_and_bounds_the_cache() {
     model.forward(&ids[60..], Rows::Last).unwrap();
 }
 
-fn kv_heads() -> usize {
+/// Values of a key (or value) of all heads.
+fn kv_width() -> usize {
     let file = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap();
-    file.metadata()
-        .usize("qwen35.attention.head_count_kv")
-        .unwrap()
+    let metadata = file.metadata();
+    metadata.usize("qwen35.attention.head_count_kv").unwrap()
+        * metadata.usize("qwen35.attention.key_length").unwrap()
 }
 
 #[test]

@@ -3,8 +3,14 @@
 use super::*;
 use proptest::prelude::*;
 
-const CASES: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/toolcalls.jsonl"));
-const TOOLS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/tools.json"));
+const CASES: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/cases/toolcalls.jsonl"
+));
+const TOOLS: &str = include_str!(concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/tests/cases/tools.json"
+));
 
 fn tools_json() -> Value {
     serde_json::from_str(TOOLS).unwrap()
@@ -16,7 +22,8 @@ fn spell_out(value: &mut Value, big: &Value) {
         Value::String(text) => {
             if let Some(big) = big.get(text.as_str()) {
                 let times = usize::try_from(big["times"].as_u64().unwrap()).unwrap();
-                *text = big["repeat"].as_str().unwrap().repeat(times) + big["suffix"].as_str().unwrap();
+                *text =
+                    big["repeat"].as_str().unwrap().repeat(times) + big["suffix"].as_str().unwrap();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(|item| spell_out(item, big)),
@@ -26,7 +33,12 @@ fn spell_out(value: &mut Value, big: &Value) {
 }
 
 fn loose(value: &Value) -> String {
-    value.as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
+    value
+        .as_str()
+        .unwrap()
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// What differs between expectation and result; empty if nothing does.
@@ -42,24 +54,40 @@ fn differences(case: &Value, got: &Value) -> Vec<String> {
         Some(other) => panic!("unknown comparison {other}"),
     };
     if text(&expect["text"]) != text(&got["text"]) {
-        wrong.push(format!("text {:.300} instead of {:.300}", got["text"], expect["text"]));
+        wrong.push(format!(
+            "text {:.300} instead of {:.300}",
+            got["text"], expect["text"]
+        ));
     }
     if loose(&expect["thinking"]) != loose(&got["thinking"]) {
-        wrong.push(format!("thinking {:.300} instead of {:.300}", got["thinking"], expect["thinking"]));
+        wrong.push(format!(
+            "thinking {:.300} instead of {:.300}",
+            got["thinking"], expect["thinking"]
+        ));
     }
     let set = |value: &Value| {
-        let mut list: Vec<String> =
-            value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect();
+        let mut list: Vec<String> = value
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|v| v.as_str().unwrap().to_owned())
+            .collect();
         list.sort();
         list.dedup();
         list
     };
     if set(&expect["repairs"]) != set(&got["repairs"]) {
-        wrong.push(format!("repairs {} instead of {}", got["repairs"], expect["repairs"]));
+        wrong.push(format!(
+            "repairs {} instead of {}",
+            got["repairs"], expect["repairs"]
+        ));
     }
     for key in ["calls", "errors"] {
         if expect[key] != got[key] {
-            wrong.push(format!("{key} {:.300} instead of {:.300}", got[key], expect[key]));
+            wrong.push(format!(
+                "{key} {:.300} instead of {:.300}",
+                got[key], expect[key]
+            ));
         }
     }
     wrong
@@ -78,7 +106,12 @@ fn check_all(feed: Feed) {
         count += 1;
     }
     assert!(count > 100, "the cases are there");
-    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{}\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
 }
 
 #[test]
@@ -98,14 +131,58 @@ fn cases_byte_by_byte() {
 
 /// Pieces that streams are made of; tags, halves of tags, names, values, marks of Markdown, broken things.
 const PARTS: [&str; 52] = [
-    "<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>",
-    "<function=read>", "<function=write>", "<function=typecheck>", "<function=nope>", "<function=", "</function>",
-    "<parameter=path>", "<parameter=content>", "<parameter=limit>", "<parameter=other>", "<parameter=", "</parameter>",
-    "<|im_end|>", "<|im_start|>", "user", "assistant",
-    "\n", "\n", "\r\n", " ", "\n\n", "a.rs", "40", "读→改", "text. ", "word",
-    "`", "```", "```xml\n", "~~~", "\"", "'", "\\",
-    "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}", "{", "}", "[", "]", ",", "\"name\": \"read\"",
-    "<", "<t", "</", "<|im_e", "\u{1f600}", "\u{1b}",
+    "<think>",
+    "</think>",
+    "<tool_call>",
+    "</tool_call>",
+    "<tool_response>",
+    "</tool_response>",
+    "<function=read>",
+    "<function=write>",
+    "<function=typecheck>",
+    "<function=nope>",
+    "<function=",
+    "</function>",
+    "<parameter=path>",
+    "<parameter=content>",
+    "<parameter=limit>",
+    "<parameter=other>",
+    "<parameter=",
+    "</parameter>",
+    "<|im_end|>",
+    "<|im_start|>",
+    "user",
+    "assistant",
+    "\n",
+    "\n",
+    "\r\n",
+    " ",
+    "\n\n",
+    "a.rs",
+    "40",
+    "读→改",
+    "text. ",
+    "word",
+    "`",
+    "```",
+    "```xml\n",
+    "~~~",
+    "\"",
+    "'",
+    "\\",
+    "{\"name\": \"read\", \"arguments\": {\"path\": \"a\"}}",
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    "\"name\": \"read\"",
+    "<",
+    "<t",
+    "</",
+    "<|im_e",
+    "\u{1f600}",
+    "\u{1b}",
 ];
 
 /// Adjacent pieces of one kind are one piece: cuts carry no meaning.
@@ -134,7 +211,11 @@ struct Stream {
 impl Stream {
     fn options(&self, tags: Tags) -> ParserOptions {
         ParserOptions {
-            dialect: if self.hermes { Dialect::HermesJson } else { Dialect::QwenXml },
+            dialect: if self.hermes {
+                Dialect::HermesJson
+            } else {
+                Dialect::QwenXml
+            },
             tools: tools(&tools_json(), "std").unwrap(),
             thinking_open: self.thinking,
             tags,
@@ -204,7 +285,13 @@ fn streams() -> impl Strategy<Value = Stream> {
         any::<bool>(),
         0..3_u8,
     )
-        .prop_map(|(parts, cuts, thinking, hermes, end)| Stream { parts, cuts, thinking, hermes, end })
+        .prop_map(|(parts, cuts, thinking, hermes, end)| Stream {
+            parts,
+            cuts,
+            thinking,
+            hermes,
+            end,
+        })
 }
 
 proptest! {
@@ -251,30 +338,47 @@ fn damaged() -> impl Strategy<Value = (String, Vec<usize>, bool, u8)> {
     let texts: Vec<String> = CASES
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|case| case["format"] != "openai_sse" && !case["kind"].as_str().unwrap().starts_with("huge"))
+        .filter(|case| {
+            case["format"] != "openai_sse" && !case["kind"].as_str().unwrap().starts_with("huge")
+        })
         .map(|case| String::from_utf8_lossy(&chunks(&case).unwrap().concat()).into_owned())
         .collect();
     let pick = prop::sample::select(texts);
-    let edits = prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8), 0..4);
+    let edits = prop::collection::vec(
+        (
+            any::<prop::sample::Index>(),
+            any::<prop::sample::Index>(),
+            0..4_u8,
+        ),
+        0..4,
+    );
     let cuts = prop::collection::vec(1..40_usize, 1..10);
-    (pick.clone(), pick, edits, cuts, any::<bool>(), 0..3_u8).prop_map(|(first, second, edits, cuts, thinking, end)| {
-        let whole = first + "\n" + &second;
-        // Tags and the text between them; edits keep tags whole, so that the damage is in the structure.
-        let mut parts: Vec<String> = whole.split_inclusive('>').flat_map(|part| match part.rfind('<') {
-            Some(at) => vec![part[..at].to_owned(), part[at..].to_owned()],
-            None => vec![part.to_owned()],
-        }).collect();
-        for (from, to, kind) in edits {
-            let (from, to) = (from.index(parts.len()), to.index(parts.len()));
-            match kind {
-                0 if parts.len() > 1 => drop(parts.remove(from)),
-                1 => { let part = parts[from].clone(); parts.insert(to, part); }
-                2 => parts.swap(from, to),
-                _ => parts.insert(from, "word `".into()),
+    (pick.clone(), pick, edits, cuts, any::<bool>(), 0..3_u8).prop_map(
+        |(first, second, edits, cuts, thinking, end)| {
+            let whole = first + "\n" + &second;
+            // Tags and the text between them; edits keep tags whole, so that the damage is in the structure.
+            let mut parts: Vec<String> = whole
+                .split_inclusive('>')
+                .flat_map(|part| match part.rfind('<') {
+                    Some(at) => vec![part[..at].to_owned(), part[at..].to_owned()],
+                    None => vec![part.to_owned()],
+                })
+                .collect();
+            for (from, to, kind) in edits {
+                let (from, to) = (from.index(parts.len()), to.index(parts.len()));
+                match kind {
+                    0 if parts.len() > 1 => drop(parts.remove(from)),
+                    1 => {
+                        let part = parts[from].clone();
+                        parts.insert(to, part);
+                    }
+                    2 => parts.swap(from, to),
+                    _ => parts.insert(from, "word `".into()),
+                }
             }
-        }
-        (parts.concat(), cuts, thinking, end)
-    })
+            (parts.concat(), cuts, thinking, end)
+        },
+    )
 }
 
 fn run_damaged(text: &str, cuts: &[usize], stream: &Stream, patient: bool) -> Vec<ParserEvent> {
@@ -296,7 +400,12 @@ fn run_damaged(text: &str, cuts: &[usize], stream: &Stream, patient: bool) -> Ve
 
 /// Without what is for the live view only.
 fn lasting(events: Vec<ParserEvent>) -> Vec<ParserEvent> {
-    let live = |event: &ParserEvent| matches!(event, ParserEvent::CallStarted { .. } | ParserEvent::CallDelta(_));
+    let live = |event: &ParserEvent| {
+        matches!(
+            event,
+            ParserEvent::CallStarted { .. } | ParserEvent::CallDelta(_)
+        )
+    };
     merged(events.into_iter().filter(|event| !live(event)).collect())
 }
 

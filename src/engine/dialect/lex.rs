@@ -4,8 +4,12 @@
 //! tags are meant and which are part of a value (`reading`). Invariant: one pass, linear in the text.
 
 use super::call::{clean, is_name};
+use super::reading::Table;
 use super::source::{Found, Source, starts};
 use crate::engine::parser::Tag;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// The opening of a parameter element, up to its name.
 pub(super) const PARAMETER: &str = "<parameter=";
@@ -71,6 +75,8 @@ pub(crate) struct Lexed {
     pub(super) text_end: usize,
     /// The stretch reaches to the end of the stream.
     pub(super) whole: bool,
+    /// Cheapest readings by tool and style, so that many damaged calls in one stretch cost no more than one.
+    tables: RefCell<BTreeMap<(String, bool), Rc<Table>>>,
 }
 
 /// What follows `<function=` or `<parameter=`.
@@ -92,7 +98,11 @@ pub(super) fn scan_name(text: &str, from: usize) -> NameScan {
             b'>' => {
                 let name = text.get(from..count).unwrap_or_default();
                 let fits = is_name(clean(name));
-                return if fits { NameScan::Name(count) } else { NameScan::Bad(count + 1) };
+                return if fits {
+                    NameScan::Name(count)
+                } else {
+                    NameScan::Bad(count + 1)
+                };
             }
             b'\n' | b'<' => return NameScan::Bad(from),
             _ if count - from >= MAX_NAME => return NameScan::Bad(from),
@@ -105,8 +115,13 @@ pub(super) fn scan_name(text: &str, from: usize) -> NameScan {
 impl Lexed {
     /// Cuts up `from..to`; `whole` tells that the stream ends at `to`.
     pub(crate) fn new(source: &Source, from: usize, to: usize, whole: bool) -> Self {
-        let mut lexed =
-            Self { lexemes: Vec::new(), strays: Vec::new(), text_end: to, whole };
+        let mut lexed = Self {
+            lexemes: Vec::new(),
+            strays: Vec::new(),
+            text_end: to,
+            whole,
+            tables: RefCell::default(),
+        };
         lexed.cut(source, from, to);
         lexed.glue(source.text());
         lexed.pair();
@@ -117,7 +132,11 @@ impl Lexed {
     fn cut(&mut self, source: &Source, from: usize, to: usize) {
         let text = source.text().get(..to).unwrap_or_default();
         let mut at = from;
-        while let Some(start) = text.get(at..).and_then(|rest| rest.find('<')).map(|n| at + n) {
+        while let Some(start) = text
+            .get(at..)
+            .and_then(|rest| rest.find('<'))
+            .map(|n| at + n)
+        {
             at = match lexeme(source, text, start) {
                 Some((kind, end)) => {
                     self.lexemes.push(Lexeme {
@@ -164,13 +183,18 @@ impl Lexed {
             next = lexeme.start;
         }
         for index in 0..self.lexemes.len() {
-            let Some(lexeme) = self.lexemes.get(index).copied() else { continue };
+            let Some(lexeme) = self.lexemes.get(index).copied() else {
+                continue;
+            };
             if lexeme.kind != Kind::CallOpen {
                 continue;
             }
             let next = self.lexemes.get(index + 1).map(|next| next.kind);
             let function = lexeme.glued && matches!(next, Some(Kind::FunctionOpen(..)));
-            let body = text.get(lexeme.end..).unwrap_or_default().trim_ascii_start();
+            let body = text
+                .get(lexeme.end..)
+                .unwrap_or_default()
+                .trim_ascii_start();
             let starts = function || body.starts_with(['{', '[']);
             if let Some(lexeme) = self.lexemes.get_mut(index) {
                 lexeme.starts_call = starts;
@@ -181,7 +205,9 @@ impl Lexed {
     fn pair(&mut self) {
         let (mut parameters, mut functions, mut calls) = (Vec::new(), Vec::new(), Vec::new());
         for index in 0..self.lexemes.len() {
-            let Some(kind) = self.lexemes.get(index).map(|lexeme| lexeme.kind) else { continue };
+            let Some(kind) = self.lexemes.get(index).map(|lexeme| lexeme.kind) else {
+                continue;
+            };
             let opener = match kind {
                 Kind::ParameterOpen(..) | Kind::ParameterBad => {
                     parameters.push(index);
@@ -234,6 +260,16 @@ impl Lexed {
             *count = open.iter().sum();
         }
         self.strays = counts;
+    }
+
+    /// The table for a tool and style, made by `make` when it is first asked for.
+    pub(super) fn table(&self, key: (String, bool), make: impl FnOnce() -> Table) -> Rc<Table> {
+        Rc::clone(
+            self.tables
+                .borrow_mut()
+                .entry(key)
+                .or_insert_with(|| Rc::new(make())),
+        )
     }
 
     /// Index of the first lexeme at or after an offset.

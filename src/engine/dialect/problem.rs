@@ -27,11 +27,15 @@ pub(crate) fn malformed(dialect: Dialect, tool: Option<&str>) -> CallProblem {
     match tool {
         None => problem(
             "malformed_call".into(),
-            format!("The call could not be read and was not run; write it again in exactly this form: {form}"),
+            format!(
+                "The call could not be read and was not run; write it again in exactly this form: {form}"
+            ),
         ),
         Some(tool) => problem(
             format!("malformed_call:{tool}"),
-            format!("The call to `{tool}` could not be read and was not run; write it again in exactly this form, with quotes inside strings escaped: {form}"),
+            format!(
+                "The call to `{tool}` could not be read and was not run; write it again in exactly this form, with quotes inside strings escaped: {form}"
+            ),
         ),
     }
 }
@@ -41,24 +45,27 @@ pub(crate) fn truncated(tool: Option<&str>) -> CallProblem {
     match tool {
         None => problem(
             "truncated_call".into(),
-            "The call was cut off before its end and was not run; write the whole call again.".into(),
+            "The call was cut off before its end and was not run; write the whole call again."
+                .into(),
         ),
         Some(tool) => problem(
             format!("truncated_call:{tool}"),
-            format!("The call to `{tool}` was cut off before its end and was not run; write the whole call again, in smaller parts if it is long."),
+            format!(
+                "The call to `{tool}` was cut off before its end and was not run; write the whole call again, in smaller parts if it is long."
+            ),
         ),
     }
 }
 
 /// There is no such tool.
-pub(super) fn unknown_tool<'a>(
-    name: &str,
-    tools: impl Iterator<Item = &'a str>,
-) -> CallProblem {
+pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a str>) -> CallProblem {
     let known: Vec<String> = tools.map(|tool| format!("`{tool}`")).collect();
     problem(
         format!("unknown_tool:{name}"),
-        format!("There is no tool `{name}`; use one of {}.", known.join(", ")),
+        format!(
+            "There is no tool `{name}`; use one of {}.",
+            known.join(", ")
+        ),
     )
 }
 
@@ -74,7 +81,9 @@ pub(super) fn missing_required(tool: &str, field: &str) -> CallProblem {
 pub(super) fn bad_type(tool: &str, field: &str, wanted: &str) -> CallProblem {
     problem(
         format!("bad_type:{tool}.{field}"),
-        format!("`{tool}` was not run because `{field}` must be {wanted}; write the call again with such a value."),
+        format!(
+            "`{tool}` was not run because `{field}` must be {wanted}; write the call again with such a value."
+        ),
     )
 }
 
@@ -82,7 +91,9 @@ pub(super) fn bad_type(tool: &str, field: &str, wanted: &str) -> CallProblem {
 pub(super) fn duplicate(tool: &str, field: &str) -> CallProblem {
     problem(
         format!("duplicate_param:{tool}.{field}"),
-        format!("`{tool}` was not run because `{field}` was given twice with different values; write the call again with one of them, or one call for each."),
+        format!(
+            "`{tool}` was not run because `{field}` was given twice with different values; write the call again with one of them, or one call for each."
+        ),
     )
 }
 
@@ -104,7 +115,11 @@ pub(crate) fn stream_cut() -> CallProblem {
 
 /// The server failed. `detail` is its own words, empty if there were none.
 pub(crate) fn server_error(detail: &str) -> CallProblem {
-    let detail = if detail.is_empty() { "no details" } else { detail };
+    let detail = if detail.is_empty() {
+        "no details"
+    } else {
+        detail
+    };
     problem(
         "server_error".into(),
         format!("The server failed ({detail}) and no call was run; write the answer again."),

@@ -9,13 +9,16 @@ use super::reading::{Parameter, Reading, Search};
 use super::source::Source;
 use super::{Block, Context, Outcome, problem};
 use crate::engine::parser::{End, Tag};
+use crate::protocol::ToolSpec;
 
 /// Bytes after the start of a block in which its function tag is looked for.
 const HEAD: usize = 128;
 
 /// The raw name in the block that starts at `start`, once it is complete.
 pub(super) fn name_in(text: &str, start: usize) -> Option<String> {
-    let tag = super::front(text, start + HEAD).get(start..)?.find(FUNCTION)?;
+    let tag = super::front(text, start + HEAD)
+        .get(start..)?
+        .find(FUNCTION)?;
     let from = start + tag + FUNCTION.len();
     match scan_name(text, from) {
         NameScan::Name(to) => text.get(from..to).map(str::to_owned),
@@ -40,7 +43,10 @@ enum HeadError {
 
 fn head<'a>(source: &'a Source, lexed: &Lexed, start: usize) -> Result<Head<'a>, HeadError> {
     let first = lexed.index(start);
-    let open = lexed.get(first).filter(|lexeme| lexeme.kind == Kind::CallOpen).map(|_| first);
+    let open = lexed
+        .get(first)
+        .filter(|lexeme| lexeme.kind == Kind::CallOpen)
+        .map(|_| first);
     let function = first + usize::from(open.is_some());
     if open.is_some_and(|open| !lexed.get(open).is_some_and(|open| open.glued)) {
         return Err(HeadError::Malformed);
@@ -48,7 +54,11 @@ fn head<'a>(source: &'a Source, lexed: &Lexed, start: usize) -> Result<Head<'a>,
     match lexed.get(function).map(|lexeme| lexeme.kind) {
         Some(Kind::FunctionOpen(from, to)) => {
             let raw_name = source.text().get(from..to).unwrap_or_default();
-            Ok(Head { function, open, raw_name })
+            Ok(Head {
+                function,
+                open,
+                raw_name,
+            })
         }
         Some(Kind::Cut) | None => Err(HeadError::Cut),
         Some(
@@ -77,12 +87,14 @@ pub(super) fn read_block(
         Err(HeadError::Cut) => return bad(problem::truncated(None), source.len()),
         Err(HeadError::Malformed) => return unreadable(context, source, lexed, start, end, None),
     };
-    let known = known(context, head.raw_name);
-    let search = Search::new(source.text(), lexed, head.function, &known);
-    match search.plain().or_else(|| search.best()) {
+    let tool = context.tool(head.raw_name).map(|(tool, _)| tool);
+    let known = |name: &str| has_field(tool, name);
+    let tool_name = tool.map_or("", |tool| tool.name.as_str());
+    let search = Search::new(source.text(), lexed, head.function, tool_name, &known);
+    match search.best() {
         Some(reading) => outcome(context, source, lexed, &head, reading, end),
         None => {
-            let name = tool_name(context, head.raw_name);
+            let name = shown_name(context, head.raw_name);
             unreadable(context, source, lexed, start, end, Some(&name))
         }
     }
@@ -96,20 +108,18 @@ pub(super) fn settled_block(
     start: usize,
 ) -> Option<Block> {
     let head = head(source, lexed, start).ok()?;
-    let known = known(context, head.raw_name);
-    let reading = Search::new(source.text(), lexed, head.function, &known).plain()?;
+    let tool = context.tool(head.raw_name).map(|(tool, _)| tool);
+    let known = |name: &str| has_field(tool, name);
+    let reading = Search::new(source.text(), lexed, head.function, "", &known).plain()?;
     Some(outcome(context, source, lexed, &head, reading, End::Stop))
 }
 
-/// Whether the tool has a parameter; every parameter of an unknown tool counts.
-fn known(context: &Context, raw_name: &str) -> impl Fn(&str) -> bool {
-    let tool = context.tool(raw_name).map(|(tool, _)| tool.clone());
-    move |name| {
-        tool.as_ref().is_none_or(|tool| call::resolve(name, call::fields(tool)).is_some())
-    }
+/// Whether the tool has a parameter; an unknown tool has every parameter.
+fn has_field(tool: Option<&ToolSpec>, name: &str) -> bool {
+    tool.is_none_or(|tool| call::resolve(name, call::fields(tool)).is_some())
 }
 
-fn tool_name(context: &Context, raw_name: &str) -> String {
+fn shown_name(context: &Context, raw_name: &str) -> String {
     match context.tool(raw_name) {
         Some((tool, _)) => tool.name.clone(),
         None => clean(raw_name).to_owned(),
@@ -117,7 +127,11 @@ fn tool_name(context: &Context, raw_name: &str) -> String {
 }
 
 fn bad(problem: crate::protocol::CallProblem, end: usize) -> Block {
-    Block { end, outcomes: vec![Outcome::Bad(vec![problem])], repairs: Vec::new() }
+    Block {
+        end,
+        outcomes: vec![Outcome::Bad(vec![problem])],
+        repairs: Vec::new(),
+    }
 }
 
 /// A block without a reading: malformed if it was closed, else cut off, and then nothing after it can be trusted.
@@ -130,7 +144,10 @@ fn unreadable(
     name: Option<&str>,
 ) -> Block {
     let first = lexed.index(start);
-    let closed = lexed.get(first).and_then(|lexeme| lexeme.partner).filter(|p| *p > first);
+    let closed = lexed
+        .get(first)
+        .and_then(|lexeme| lexeme.partner)
+        .filter(|p| *p > first);
     match closed.and_then(|partner| lexed.get(partner)) {
         Some(close) => bad(problem::malformed(context.dialect, None), close.end),
         None if name.is_none() && end == End::Stop => {
@@ -150,7 +167,7 @@ fn outcome(
 ) -> Block {
     let block_end = reading.end.min(source.len());
     if cut_off(&reading, end) {
-        let name = tool_name(context, head.raw_name);
+        let name = shown_name(context, head.raw_name);
         return bad(problem::truncated(Some(&name)), source.len());
     }
     let mut repairs = Vec::new();
@@ -173,7 +190,11 @@ fn outcome(
         }
     }
     let outcome = call::assemble(context, head.raw_name, arguments.into_iter(), repairs);
-    Block { end: block_end, outcomes: vec![outcome], repairs: Vec::new() }
+    Block {
+        end: block_end,
+        outcomes: vec![outcome],
+        repairs: Vec::new(),
+    }
 }
 
 /// A call that reaches to the end of the stream and must not run because of how the stream ended.
@@ -188,15 +209,23 @@ fn cut_off(reading: &Reading, end: End) -> bool {
 
 fn argument<'a>(text: &'a str, lexed: &Lexed, parameter: &Parameter) -> Option<(&'a str, Raw<'a>)> {
     let open = lexed.get(parameter.open)?;
-    let Kind::ParameterOpen(from, to) = open.kind else { return None };
+    let Kind::ParameterOpen(from, to) = open.kind else {
+        return None;
+    };
     let value = text.get(open.end..parameter.value_end)?;
     Some((text.get(from..to)?, Raw::Text(unframed(value))))
 }
 
 /// Takes the frame off: at most one newline at each end.
 fn unframed(value: &str) -> &str {
-    let value = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n')).unwrap_or(value);
-    value.strip_suffix("\r\n").or_else(|| value.strip_suffix('\n')).unwrap_or(value)
+    let value = value
+        .strip_prefix("\r\n")
+        .or_else(|| value.strip_prefix('\n'))
+        .unwrap_or(value);
+    value
+        .strip_suffix("\r\n")
+        .or_else(|| value.strip_suffix('\n'))
+        .unwrap_or(value)
 }
 
 /// True if the tag that opens a block stands at `at`.

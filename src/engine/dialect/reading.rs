@@ -6,9 +6,7 @@
 
 use super::call::clean;
 use super::lex::{Kind, Lexed, Lexeme};
-
-/// Tags that a reading may look ahead; a call with more of them that also needs repairs is refused.
-const WINDOW: usize = 4_096;
+use std::cell::OnceCell;
 
 /// One parameter of a reading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +60,7 @@ impl State {
 
 /// What a reading does with a lexeme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+pub(super) enum Act {
     /// `</parameter>` ends the value.
     EndValue,
     /// The tag is part of the value.
@@ -88,7 +86,10 @@ enum Act {
 }
 
 /// Repairs and guesses, then closing tags left over.
-type Cost = (u32, u32);
+pub(super) type Cost = (u32, u32);
+
+/// The cheapest act and its cost to the end, for every lexeme and state.
+pub(super) type Table = Vec<[Option<(Cost, Act)>; 4]>;
 
 /// Where an act leads.
 enum Next {
@@ -104,8 +105,12 @@ pub(super) struct Search<'a> {
     first: usize,
     /// The call is written without line breaks between its tags.
     inline: bool,
-    /// Whether the tool has a parameter of this raw name.
+    /// The tool's name; empty if there is no such tool.
+    tool: &'a str,
+    /// Whether the tool has a parameter of this name.
     known: &'a dyn Fn(&str) -> bool,
+    /// See [`Self::find_structures`].
+    structures: OnceCell<Vec<bool>>,
 }
 
 impl<'a> Search<'a> {
@@ -114,11 +119,23 @@ impl<'a> Search<'a> {
         text: &'a str,
         lexed: &'a Lexed,
         function: usize,
+        tool: &'a str,
         known: &'a dyn Fn(&str) -> bool,
     ) -> Self {
-        let after = lexed.get(function).and_then(|open| text.get(open.end..)).unwrap_or_default();
+        let after = lexed
+            .get(function)
+            .and_then(|open| text.get(open.end..))
+            .unwrap_or_default();
         let inline = !after.starts_with(['\n', '\r']);
-        Self { text, lexed, first: function + 1, inline, known }
+        Self {
+            text,
+            lexed,
+            first: function + 1,
+            inline,
+            tool,
+            known,
+            structures: OnceCell::new(),
+        }
     }
 
     /// The reading that takes the first free choice at every tag, if that needs no repair and leaves nothing over.
@@ -126,7 +143,11 @@ impl<'a> Search<'a> {
         let mut reading = Reading::default();
         let (mut state, mut at) = self.start()?;
         loop {
-            let act = self.acts(state, at).into_iter().flatten().find(|act| self.cost(*act, state, at) == (0, 0))?;
+            let act = self
+                .acts(state, at)
+                .into_iter()
+                .flatten()
+                .find(|act| self.cost(*act, state, at) == (0, 0))?;
             self.apply(act, at, &mut reading);
             match self.next(act, state, at)? {
                 Next::At(next, index) => (state, at) = (next, index),
@@ -138,10 +159,12 @@ impl<'a> Search<'a> {
     /// The best of all readings.
     pub(super) fn best(&self) -> Option<Reading> {
         let (mut state, mut at) = self.start()?;
-        let table = self.table();
+        let table = self
+            .lexed
+            .table((self.tool.to_owned(), self.inline), || self.table());
         let mut reading = Reading::default();
         loop {
-            let (_, act) = table.get(at.checked_sub(self.first)?)?.get(state.slot()).copied()??;
+            let (_, act) = table.get(at)?.get(state.slot()).copied()??;
             self.apply(act, at, &mut reading);
             match self.next(act, state, at)? {
                 Next::At(next, index) => (state, at) = (next, index),
@@ -155,31 +178,19 @@ impl<'a> Search<'a> {
         function.glued.then_some((State::Between, self.first))
     }
 
-    /// The cheapest way to the end of the call from every place, filled from the back.
-    fn table(&self) -> Vec<[Option<(Cost, Act)>; 4]> {
-        let count = (self.lexed.lexemes.len() + 1).saturating_sub(self.first).min(WINDOW);
-        let mut table: Vec<[Option<(Cost, Act)>; 4]> = vec![[None; 4]; count];
-        for row in (0..count).rev() {
-            let at = self.first + row;
-            for state in [State::Value(false), State::Value(true), State::Between, State::After] {
-                let mut best: Option<(Cost, Act)> = None;
-                for act in self.acts(state, at).into_iter().flatten() {
-                    let own = self.cost(act, state, at);
-                    let rest = match self.next(act, state, at) {
-                        Some(Next::Done) => (0, 0),
-                        Some(Next::At(next, index)) => {
-                            let known = table.get(index - self.first).and_then(|row| row.get(next.slot()));
-                            let Some(Some((cost, _))) = known else { continue };
-                            *cost
-                        }
-                        None => continue,
-                    };
-                    let total = (own.0 + rest.0, own.1 + rest.1);
-                    if best.is_none_or(|(cost, _)| total < cost) {
-                        best = Some((total, act));
-                    }
-                }
-                if let Some(slot) = table.get_mut(row).and_then(|row| row.get_mut(state.slot())) {
+    /// The cheapest way to the end of a call of this tool from every place, filled from the back.
+    fn table(&self) -> Table {
+        let count = self.lexed.lexemes.len() + 1;
+        let mut table = vec![[None; 4]; count];
+        for at in (0..count).rev() {
+            for state in [
+                State::Value(false),
+                State::Value(true),
+                State::Between,
+                State::After,
+            ] {
+                let best = self.cheapest(&table, state, at);
+                if let Some(slot) = table.get_mut(at).and_then(|row| row.get_mut(state.slot())) {
                     *slot = best;
                 }
             }
@@ -187,11 +198,36 @@ impl<'a> Search<'a> {
         table
     }
 
+    fn cheapest(&self, table: &Table, state: State, at: usize) -> Option<(Cost, Act)> {
+        let mut best: Option<(Cost, Act)> = None;
+        for act in self.acts(state, at).into_iter().flatten() {
+            let own = self.cost(act, state, at);
+            let rest = match self.next(act, state, at) {
+                Some(Next::Done) => (0, 0),
+                Some(Next::At(next, index)) => {
+                    let known = table.get(index).and_then(|row| row.get(next.slot()));
+                    let Some(Some((cost, _))) = known else {
+                        continue;
+                    };
+                    *cost
+                }
+                None => continue,
+            };
+            let total = (own.0 + rest.0, own.1 + rest.1);
+            if best.is_none_or(|(cost, _)| total < cost) {
+                best = Some((total, act));
+            }
+        }
+        best
+    }
+
     /// Acts that are possible, the preferred first.
     fn acts(&self, state: State, at: usize) -> [Option<Act>; 3] {
         let lexeme = self.lexed.get(at);
         match state {
-            State::Value(literal) => lexeme.map_or([None; 3], |lexeme| self.value_acts(lexeme, at, literal)),
+            State::Value(literal) => {
+                lexeme.map_or([None; 3], |lexeme| self.value_acts(lexeme, at, literal))
+            }
             State::Between => [self.between_act(lexeme), None, None],
             State::After => [Some(self.after_act(lexeme, at)), None, None],
         }
@@ -199,7 +235,10 @@ impl<'a> Search<'a> {
 
     fn value_acts(&self, lexeme: &Lexeme, at: usize, literal: bool) -> [Option<Act>; 3] {
         let breaks = !literal && self.on_boundary(lexeme);
-        let skip = lexeme.partner.filter(|partner| *partner > at).map(|_| Act::Skip);
+        let skip = lexeme
+            .partner
+            .filter(|partner| *partner > at)
+            .map(|_| Act::Skip);
         match lexeme.kind {
             Kind::ParameterClose => {
                 let ends = lexeme.glued && self.structure(at + 1);
@@ -216,9 +255,17 @@ impl<'a> Search<'a> {
                         Some(next) => next.kind == Kind::CallClose,
                         None => self.lexed.whole,
                     };
-                [(breaks && follows).then_some(Act::BreakAtFunctionEnd), Some(Act::Literal), None]
+                [
+                    (breaks && follows).then_some(Act::BreakAtFunctionEnd),
+                    Some(Act::Literal),
+                    None,
+                ]
             }
-            Kind::CallClose => [breaks.then_some(Act::BreakAtCallEnd), Some(Act::Literal), None],
+            Kind::CallClose => [
+                breaks.then_some(Act::BreakAtCallEnd),
+                Some(Act::Literal),
+                None,
+            ],
             // The start of a whole call is part of a value only together with its end.
             Kind::CallOpen if lexeme.starts_call => [skip, None, None],
             Kind::CallOpen | Kind::ParameterBad | Kind::FunctionOpen(..) | Kind::FunctionBad => {
@@ -229,7 +276,9 @@ impl<'a> Search<'a> {
     }
 
     fn between_act(&self, lexeme: Option<&Lexeme>) -> Option<Act> {
-        let Some(lexeme) = lexeme else { return self.lexed.whole.then_some(Act::EndHere) };
+        let Some(lexeme) = lexeme else {
+            return self.lexed.whole.then_some(Act::EndHere);
+        };
         match lexeme.kind {
             Kind::ParameterOpen(..) | Kind::ParameterBad => Some(Act::OpenParameter),
             Kind::FunctionClose => Some(Act::CloseFunction),
@@ -291,7 +340,9 @@ impl<'a> Search<'a> {
             }
             Act::Skip => Next::At(state, self.lexed.get(at)?.partner? + 1),
             Act::BreakAtParameter | Act::OpenParameter => Next::At(State::Value(false), at + 1),
-            Act::BreakAtFunctionEnd | Act::CloseFunction | Act::Drop => Next::At(State::After, at + 1),
+            Act::BreakAtFunctionEnd | Act::CloseFunction | Act::Drop => {
+                Next::At(State::After, at + 1)
+            }
             Act::BreakAtCallEnd | Act::CloseCall | Act::EndHere => Next::Done,
         })
     }
@@ -310,13 +361,17 @@ impl<'a> Search<'a> {
                 }
                 reading.no_parameter_end |= act != Act::EndValue;
             }
-            Act::Literal | Act::Skip | Act::OpenParameter | Act::CloseFunction | Act::CloseCall => {}
+            Act::Literal | Act::Skip | Act::OpenParameter | Act::CloseFunction | Act::CloseCall => {
+            }
             Act::EndHere => reading.no_call_end = true,
             Act::Drop => reading.dropped = true,
         }
         match act {
             Act::OpenParameter | Act::BreakAtParameter => {
-                reading.parameters.push(Parameter { open: at, value_end: end });
+                reading.parameters.push(Parameter {
+                    open: at,
+                    value_end: end,
+                });
             }
             Act::BreakAtCallEnd => reading.no_function_end = true,
             Act::EndValue
@@ -333,9 +388,8 @@ impl<'a> Search<'a> {
 
     fn finish(&self, act: Act, at: usize, end: usize, reading: &mut Reading) {
         let before = at.checked_sub(1).and_then(|index| self.lexed.get(index));
-        let closed = before.is_some_and(|before| {
-            matches!(before.kind, Kind::FunctionClose) || reading.dropped
-        });
+        let closed = before
+            .is_some_and(|before| matches!(before.kind, Kind::FunctionClose) || reading.dropped);
         match act {
             Act::CloseCall => {
                 reading.end = end;
@@ -365,32 +419,50 @@ impl<'a> Search<'a> {
     }
 
     fn is_known(&self, from: usize, to: usize) -> bool {
-        self.text.get(from..to).is_some_and(|raw| (self.known)(clean(raw)))
+        self.text
+            .get(from..to)
+            .is_some_and(|raw| (self.known)(clean(raw)))
     }
 
     /// A `</parameter>` before the lexeme at `index` ends a value.
-    fn structure(&self, mut index: usize) -> bool {
-        loop {
-            let Some(lexeme) = self.lexed.get(index) else { return self.lexed.whole };
-            match lexeme.kind {
-                Kind::FunctionClose | Kind::CallClose | Kind::Cut => return true,
-                Kind::CallOpen => return lexeme.starts_call,
-                Kind::ParameterOpen(from, to) if self.is_known(from, to) => return true,
+    fn structure(&self, index: usize) -> bool {
+        self.structures
+            .get_or_init(|| self.find_structures())
+            .get(index)
+            .copied()
+            .unwrap_or(false)
+    }
+
+    /// For every lexeme and the end: whether it is structure behind a `</parameter>`; filled from the back.
+    fn find_structures(&self) -> Vec<bool> {
+        let count = self.lexed.lexemes.len();
+        let mut found = vec![false; count + 1];
+        if let Some(end) = found.last_mut() {
+            *end = self.lexed.whole;
+        }
+        for (index, lexeme) in self.lexed.lexemes.iter().enumerate().rev() {
+            let is = match lexeme.kind {
+                Kind::FunctionClose | Kind::CallClose | Kind::Cut => true,
+                Kind::CallOpen => lexeme.starts_call,
+                Kind::ParameterOpen(from, to) if self.is_known(from, to) => true,
                 // Of a parameter that the tool does not have, only one whose own element is followed by structure.
                 Kind::ParameterOpen(..) | Kind::ParameterBad => {
                     let close = lexeme.partner.filter(|partner| *partner > index);
-                    let Some(partner) = close else { return false };
-                    if !self.lexed.get(partner).is_some_and(|close| close.glued) {
-                        return false;
-                    }
-                    index = partner + 1;
+                    close.is_some_and(|partner| {
+                        self.lexed.get(partner).is_some_and(|close| close.glued)
+                            && found.get(partner + 1).copied().unwrap_or(false)
+                    })
                 }
                 Kind::ParameterClose
                 | Kind::FunctionOpen(..)
                 | Kind::FunctionBad
-                | Kind::ResponseOpen => return false,
+                | Kind::ResponseOpen => false,
+            };
+            if let Some(slot) = found.get_mut(index) {
+                *slot = is;
             }
         }
+        found
     }
 
     /// The tag stands where a tag of this call would: at the start of a line, or right behind the value if the call

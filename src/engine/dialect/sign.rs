@@ -47,10 +47,33 @@ impl Sign {
 
 /// Control tokens of chat templates; none of them is ever part of an answer.
 const SPECIAL: [&str; 27] = [
-    "im_start", "im_end", "im_sep", "endoftext", "fim_prefix", "fim_middle", "fim_suffix", "fim_pad",
-    "repo_name", "file_sep", "object_ref_start", "object_ref_end", "box_start", "box_end", "quad_start",
-    "quad_end", "vision_start", "vision_end", "vision_pad", "image_pad", "video_pad", "eot_id", "eom_id",
-    "begin_of_text", "end_of_text", "start_header_id", "end_header_id",
+    "im_start",
+    "im_end",
+    "im_sep",
+    "endoftext",
+    "fim_prefix",
+    "fim_middle",
+    "fim_suffix",
+    "fim_pad",
+    "repo_name",
+    "file_sep",
+    "object_ref_start",
+    "object_ref_end",
+    "box_start",
+    "box_end",
+    "quad_start",
+    "quad_end",
+    "vision_start",
+    "vision_end",
+    "vision_pad",
+    "image_pad",
+    "video_pad",
+    "eot_id",
+    "eom_id",
+    "begin_of_text",
+    "end_of_text",
+    "start_header_id",
+    "end_header_id",
 ];
 
 /// Says what stands at `at`, which is the offset of a `<`.
@@ -65,7 +88,10 @@ pub(super) fn sign_at(source: &Source, at: usize) -> Sign {
         (FUNCTION, Sign::FunctionOpen(at + FUNCTION.len())),
         (FUNCTION_END, Sign::FunctionClose(at + FUNCTION_END.len())),
         (PARAMETER, Sign::ParameterOpen(at + PARAMETER.len())),
-        (PARAMETER_END, Sign::ParameterClose(at + PARAMETER_END.len())),
+        (
+            PARAMETER_END,
+            Sign::ParameterClose(at + PARAMETER_END.len()),
+        ),
     ] {
         match starts(rest, word) {
             Some(true) => return sign,
@@ -73,17 +99,27 @@ pub(super) fn sign_at(source: &Source, at: usize) -> Sign {
             None => {}
         }
     }
-    if source.by_text() { special(rest, at) } else { Sign::Nothing }
+    if source.by_text() {
+        special(rest, at)
+    } else {
+        Sign::Nothing
+    }
 }
 
 fn special(rest: &str, at: usize) -> Sign {
-    let Some(name) = rest.strip_prefix("<|") else { return Sign::Nothing };
+    let Some(name) = rest.strip_prefix("<|") else {
+        return Sign::Nothing;
+    };
     for known in SPECIAL {
-        if name.strip_prefix(known).is_some_and(|after| after.starts_with("|>")) {
+        if name
+            .strip_prefix(known)
+            .is_some_and(|after| after.starts_with("|>"))
+        {
             return Sign::Special(at + known.len() + 4);
         }
         let (head, tail) = name.split_at_checked(known.len()).unwrap_or((name, ""));
-        if known.starts_with(head) && (head.len() < known.len() || tail.is_empty() || tail == "|")
+        if known.starts_with(head)
+            && (head.len() < known.len() || tail.is_empty() || tail == "|")
             && head.len() + tail.len() == name.len()
         {
             return Sign::Partial;
@@ -126,7 +162,13 @@ pub(super) fn lead(text: &str, from: usize, look: usize, at_end: bool) -> Lead {
         Some(_) | None => return Lead::Text,
     };
     let behind = super::front(rest, MAX_BLANKS);
-    match behind.get(1..).unwrap_or_default().trim_ascii_start().chars().next() {
+    match behind
+        .get(1..)
+        .unwrap_or_default()
+        .trim_ascii_start()
+        .chars()
+        .next()
+    {
         Some(c) if inner.contains(&c) => Lead::Call,
         Some(_) => Lead::Text,
         None if behind.len() < rest.len() => Lead::Text,
@@ -165,7 +207,9 @@ pub(super) fn inline_example(
     }
     let head = super::front(text, start + MAX_BLANKS);
     let line = head.get(start..).unwrap_or_default();
-    let line_end = line.find('\n').or_else(|| line.find(Tag::CallClose.as_str()));
+    let line_end = line
+        .find('\n')
+        .or_else(|| line.find(Tag::CallClose.as_str()));
     let line = line_end.and_then(|end| line.get(..end)).unwrap_or(line);
     match super::hermes_json::name_in(line, 0) {
         Some(name) => Some(context.tool(&name).is_none()),

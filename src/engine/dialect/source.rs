@@ -54,7 +54,11 @@ pub(crate) struct Source {
 impl Source {
     /// An empty buffer.
     pub(crate) fn new(tags: Tags) -> Self {
-        Self { text: String::new(), marks: Vec::new(), tags }
+        Self {
+            text: String::new(),
+            marks: Vec::new(),
+            tags,
+        }
     }
 
     /// Appends a piece. A tag token is also written as text, so that every offset means one thing.
@@ -98,7 +102,9 @@ impl Source {
                 _ => Found::Nothing,
             };
         }
-        let Some(rest) = self.text.get(at..) else { return Found::Nothing };
+        let Some(rest) = self.text.get(at..) else {
+            return Found::Nothing;
+        };
         for tag in Tag::ALL {
             match starts(rest, tag.as_str()) {
                 Some(true) => return Found::Tag(tag, at + tag.as_str().len()),

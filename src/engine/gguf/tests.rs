@@ -1,5 +1,6 @@
 //! Reading: what valid files give, and that no file, however broken, gives anything but an error.
 
+use super::metadata::Array;
 use super::testing::{Numbers, Writer, fixture};
 use super::weights::{Linear, Numerics, load_f32};
 use super::*;

@@ -1,3 +1,5 @@
+//! Detection on small made-up projects.
+
 use super::*;
 
 /// The commands found in a folder with these files: tests, then lint, then type check.
@@ -28,67 +30,70 @@ fn found(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>, Vec<String>) {
 const UNITTEST: &str = "import unittest\n";
 
 /// Files of a project, and the test commands found in it.
-type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+type Case = (
+    &'static [(&'static str, &'static str)],
+    &'static [&'static str],
+);
 
 const CASES: &[Case] = &[
-        (&[("a.txt", "")], &[]),
-        (&[("Cargo.toml", "")], &["cargo test"]),
-        (&[("test_a.py", UNITTEST)], &["python3 -m unittest"]),
-        (&[("a.py", "def test(): pass")], &[]),
-        (
-            &[("tests/__init__.py", ""), ("tests/test_a.py", UNITTEST)],
-            &["python3 -m unittest"],
-        ),
-        (
-            &[("tests/test_a.py", UNITTEST)],
-            &["python3 -m unittest discover -s tests"],
-        ),
-        (&[("test_a.py", "import pytest\n")], &["pytest"]),
-        (
-            &[("test_a.py", "def test_a():\n    assert True\n")],
-            &["pytest"],
-        ),
-        (&[("test_a.py", UNITTEST), ("conftest.py", "")], &["pytest"]),
-        (
-            &[
-                ("test_a.py", UNITTEST),
-                ("pyproject.toml", "[tool.pytest.ini_options]\n"),
-            ],
-            &["pytest"],
-        ),
-        (
-            &[
-                ("test_a.py", UNITTEST),
-                ("pyproject.toml", "[tool.pytester]\n"),
-            ],
-            &["python3 -m unittest"],
-        ),
-        (
-            &[("test_a.py", UNITTEST), ("setup.cfg", "[tool:pytest]\n")],
-            &["pytest"],
-        ),
-        (
-            &[("package.json", r#"{"scripts":{"test":"node --test"}}"#)],
-            &["npm test"],
-        ),
-        (
-            &[(
-                "package.json",
-                r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#,
-            )],
-            &[],
-        ),
-        (
-            &[("package.json", "{}"), ("a.test.mjs", "")],
-            &["node --test"],
-        ),
-        (&[("package.json", "not json")], &[]),
-        (
-            &[("Cargo.toml", ""), ("test_a.py", UNITTEST)],
-            &["cargo test", "python3 -m unittest"],
-        ),
-        (&[(".gitignore", "v/\n"), ("v/test_a.py", UNITTEST)], &[]),
-    ];
+    (&[("a.txt", "")], &[]),
+    (&[("Cargo.toml", "")], &["cargo test"]),
+    (&[("test_a.py", UNITTEST)], &["python3 -m unittest"]),
+    (&[("a.py", "def test(): pass")], &[]),
+    (
+        &[("tests/__init__.py", ""), ("tests/test_a.py", UNITTEST)],
+        &["python3 -m unittest"],
+    ),
+    (
+        &[("tests/test_a.py", UNITTEST)],
+        &["python3 -m unittest discover -s tests"],
+    ),
+    (&[("test_a.py", "import pytest\n")], &["pytest"]),
+    (
+        &[("test_a.py", "def test_a():\n    assert True\n")],
+        &["pytest"],
+    ),
+    (&[("test_a.py", UNITTEST), ("conftest.py", "")], &["pytest"]),
+    (
+        &[
+            ("test_a.py", UNITTEST),
+            ("pyproject.toml", "[tool.pytest.ini_options]\n"),
+        ],
+        &["pytest"],
+    ),
+    (
+        &[
+            ("test_a.py", UNITTEST),
+            ("pyproject.toml", "[tool.pytester]\n"),
+        ],
+        &["python3 -m unittest"],
+    ),
+    (
+        &[("test_a.py", UNITTEST), ("setup.cfg", "[tool:pytest]\n")],
+        &["pytest"],
+    ),
+    (
+        &[("package.json", r#"{"scripts":{"test":"node --test"}}"#)],
+        &["npm test"],
+    ),
+    (
+        &[(
+            "package.json",
+            r#"{"scripts":{"test":"echo \"Error: no test specified\" && exit 1"}}"#,
+        )],
+        &[],
+    ),
+    (
+        &[("package.json", "{}"), ("a.test.mjs", "")],
+        &["node --test"],
+    ),
+    (&[("package.json", "not json")], &[]),
+    (
+        &[("Cargo.toml", ""), ("test_a.py", UNITTEST)],
+        &["cargo test", "python3 -m unittest"],
+    ),
+    (&[(".gitignore", "v/\n"), ("v/test_a.py", UNITTEST)], &[]),
+];
 
 #[test]
 fn test_commands_are_found_by_what_a_project_has() {

@@ -1,3 +1,5 @@
+//! Real processes, looked for in `/proc` afterwards.
+
 use super::*;
 
 fn shell(line: &str) -> Command {
