@@ -4,7 +4,10 @@
 //! `tests/it/architecture.rs` and told in `ARCHITECTURE.md`. Start reading at [`protocol`], then
 //! [`agent`] (decides), [`runtime`] (does), and the two front ends [`tui`] and [`headless`].
 
-#![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs))]
+#![cfg_attr(
+    test,
+    allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, missing_docs)
+)]
 
 pub mod agent;
 pub mod app;

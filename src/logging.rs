@@ -9,8 +9,10 @@ use tracing_subscriber::EnvFilter;
 pub fn init(folder: &Path) {
     let Ok(file) = open(folder) else { return };
     let filter = EnvFilter::try_from_env("TESSERA_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber =
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(file);
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false)
+        .with_writer(file);
     // A second call (tests in one process) keeps the first subscriber.
     let _ = subscriber.try_init();
 }
@@ -22,6 +24,10 @@ fn open(folder: &Path) -> std::io::Result<File> {
     let fresh = std::fs::metadata(&path).is_ok_and(|data| data.len() > 4 << 20);
     let mut options = OpenOptions::new();
     options.create(true).write(true).mode(0o600);
-    if fresh { options.truncate(true) } else { options.append(true) };
+    if fresh {
+        options.truncate(true)
+    } else {
+        options.append(true)
+    };
     options.open(path)
 }

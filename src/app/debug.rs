@@ -1,9 +1,9 @@
 //! `tessera debug`: views of the engine and of the pure parsers, JSON in and out (`docs/debug.md`).
 
 use crate::cli::DebugCommand;
+use crate::engine::EngineOptions;
 use crate::engine::arch::Numerics;
 use crate::engine::debug::{self, LogitOptions};
-use crate::engine::EngineOptions;
 use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Map, Value, json};
 use std::io::{BufRead, Read, Write};
@@ -11,15 +11,40 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(command: DebugCommand) -> Result<u8> {
     match command {
-        DebugCommand::Tokens { model, decode, special } => tokens(&model, decode, special),
+        DebugCommand::Tokens {
+            model,
+            decode,
+            special,
+        } => tokens(&model, decode, special),
         DebugCommand::Template { model } => template(&model),
-        DebugCommand::Logits { model, ids, all, out, chunk, recurrent, fast } => {
-            let options = LogitOptions { chunk: chunk.unwrap_or(0), recurrent, all };
+        DebugCommand::Logits {
+            model,
+            ids,
+            all,
+            out,
+            chunk,
+            recurrent,
+            fast,
+        } => {
+            let options = LogitOptions {
+                chunk: chunk.unwrap_or(0),
+                recurrent,
+                all,
+            };
             logits(&model, &ids, options, fast, out.as_deref())
         }
-        DebugCommand::Greedy { model, ids, n, fast } => {
+        DebugCommand::Greedy {
+            model,
+            ids,
+            n,
+            fast,
+        } => {
             let mut model = debug::model(&model, &engine_options(fast))?;
-            let options = LogitOptions { chunk: 0, recurrent: false, all: false };
+            let options = LogitOptions {
+                chunk: 0,
+                recurrent: false,
+                all: false,
+            };
             print(&json!({ "ids": debug::greedy(&mut *model, &ids, n, options)? }))
         }
         DebugCommand::Parse { tools } => parse(tools),
@@ -28,8 +53,15 @@ pub(super) fn run(command: DebugCommand) -> Result<u8> {
 }
 
 fn engine_options(fast: bool) -> EngineOptions {
-    let numerics = if fast { Numerics::Fast } else { Numerics::Exact };
-    EngineOptions { numerics, ..EngineOptions::default() }
+    let numerics = if fast {
+        Numerics::Fast
+    } else {
+        Numerics::Exact
+    };
+    EngineOptions {
+        numerics,
+        ..EngineOptions::default()
+    }
 }
 
 fn print(value: &Value) -> Result<u8> {
@@ -39,7 +71,9 @@ fn print(value: &Value) -> Result<u8> {
 
 fn input() -> Result<String> {
     let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .context("standard input is not UTF-8 text")?;
     Ok(text)
 }
 
@@ -65,7 +99,9 @@ fn template(model: &Path) -> Result<u8> {
         variables = kwargs;
     }
     variables.extend(given);
-    variables.entry("add_generation_prompt").or_insert(Value::Bool(true));
+    variables
+        .entry("add_generation_prompt")
+        .or_insert(Value::Bool(true));
     let rendered = debug::render(&template, &tokenizer, variables)?;
     print(&json!({ "text": rendered.text, "ids": rendered.ids }))
 }
@@ -81,7 +117,8 @@ fn logits(
     let vocabulary = model.vocab();
     let values = debug::logits(&mut *model, ids, options)?;
     if let Some(out) = out {
-        let file = std::fs::File::create(out).with_context(|| format!("cannot write {}", out.display()))?;
+        let file = std::fs::File::create(out)
+            .with_context(|| format!("cannot write {}", out.display()))?;
         let mut file = std::io::BufWriter::new(file);
         debug::write_npy(&mut file, vocabulary, &values)?;
         file.flush()?;
@@ -97,8 +134,12 @@ fn logits(
 
 fn parse(tools: Option<PathBuf>) -> Result<u8> {
     let path = tools.unwrap_or_else(|| cases_folder().join("tools.json"));
-    let text = std::fs::read_to_string(&path)
-        .with_context(|| format!("cannot read tool sets from {}; name them with --tools", path.display()))?;
+    let text = std::fs::read_to_string(&path).with_context(|| {
+        format!(
+            "cannot read tool sets from {}; name them with --tools",
+            path.display()
+        )
+    })?;
     let tools: Value =
         serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
     lines(|line| crate::engine::cases::run_case(line, &tools).map_err(|error| anyhow!(error)))
@@ -119,7 +160,9 @@ fn lines(answer: impl Fn(&str) -> Result<Value>) -> Result<u8> {
         }
         let value = answer(&line).unwrap_or_else(|error| {
             code = 1;
-            let id = serde_json::from_str::<Value>(&line).ok().and_then(|v| v.get("id").cloned());
+            let id = serde_json::from_str::<Value>(&line)
+                .ok()
+                .and_then(|v| v.get("id").cloned());
             json!({ "id": id, "error": format!("{error:#}") })
         });
         writeln!(out, "{value}")?;

@@ -11,6 +11,7 @@ use super::replace::{self, Found};
 use super::text::Text;
 use super::tolerance::{Tolerance, report};
 use super::{EditError, ErrorCode};
+use unicode_normalization::{IsNormalized, is_nfc_quick};
 
 /// Places beyond this many are not counted.
 const MAX_PLACES: usize = 1000;
@@ -130,14 +131,7 @@ struct Rung {
 
 /// The tolerances in their order, each alone; then those that can matter here together.
 fn rungs(text: &str, old: &str, cr: bool) -> Vec<Rung> {
-    let can = Folds {
-        trailing_space: !old.trim().is_empty() && (has_trailing(old) || has_trailing(text)),
-        normal_form: !old.is_ascii(),
-        lookalikes: [old, text]
-            .iter()
-            .any(|t| !t.is_ascii() && t.chars().any(|c| plain(c) != c)),
-        cr,
-    };
+    let can = possible(text, old, cr);
     let plain = Rung {
         folds: Folds {
             cr,
@@ -147,47 +141,54 @@ fn rungs(text: &str, old: &str, cr: bool) -> Vec<Rung> {
         indent: false,
     };
     let sets = sets(can);
-    let mut out = vec![
-        plain,
-        Rung {
-            at_end: true,
-            ..plain
-        },
-    ];
-    let with = |folds: &Folds, indent| {
+    let mut out = Vec::new();
+    // Without any CR this would be the exact match again.
+    out.extend(
+        [old, text]
+            .iter()
+            .any(|t| t.contains('\r'))
+            .then_some(plain),
+    );
+    out.push(Rung {
+        at_end: true,
+        ..plain
+    });
+    let with = |folds: &Folds| {
         [false, true].map(|at_end| Rung {
             folds: *folds,
             at_end,
-            indent,
+            indent: false,
         })
     };
-    let single = |folds: &&Folds| {
-        [folds.trailing_space, folds.normal_form, folds.lookalikes]
-            .iter()
-            .filter(|f| **f)
-            .count()
-            == 1
+    let is_single = |folds: &Folds| {
+        let used = [folds.trailing_space, folds.normal_form, folds.lookalikes];
+        used.iter().filter(|used| **used).count() == 1
     };
-    out.extend(
-        sets.iter()
-            .filter(single)
-            .flat_map(|folds| with(folds, false)),
-    );
+    let (single, several): (Vec<Folds>, Vec<Folds>) = sets.iter().partition(|f| is_single(f));
+    out.extend(single.iter().flat_map(with));
     out.push(Rung {
         indent: true,
         ..plain
     });
-    out.extend(
-        sets.iter()
-            .filter(|f| !single(f))
-            .flat_map(|folds| with(folds, false)),
-    );
+    out.extend(several.iter().flat_map(with));
     out.extend(sets.iter().map(|folds| Rung {
         folds: *folds,
         at_end: false,
         indent: true,
     }));
     out
+}
+
+/// The folds that can make a difference for these texts.
+fn possible(text: &str, old: &str, cr: bool) -> Folds {
+    let normal = |text: &str| text.is_ascii() || is_nfc_quick(text.chars()) == IsNormalized::Yes;
+    let lookalike = |text: &str| !text.is_ascii() && text.chars().any(|c| plain(c) != c);
+    Folds {
+        trailing_space: !old.trim().is_empty() && (has_trailing(old) || has_trailing(text)),
+        normal_form: !(old.is_ascii() || normal(old) && normal(text)),
+        lookalikes: lookalike(old) || lookalike(text),
+        cr,
+    }
 }
 
 /// All non-empty choices of the folds that `can` matter, the smaller ones first.

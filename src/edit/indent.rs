@@ -2,7 +2,7 @@
 //! and the other way. Compares whole lines; lines of blanks only match each other.
 
 use super::find::without_final_newline;
-use super::fold::{Folded, Folds, blanks};
+use super::fold::{Folded, Folds, blanks, is_blank};
 use super::lines;
 use super::replace::{Found, common};
 use super::text::Splice;
@@ -73,7 +73,12 @@ pub(super) fn places(text: &str, old: &str, new: &str, folds: Folds) -> Vec<Foun
 /// A line without its indentation, folded.
 fn key(line: &str, folds: Folds) -> Cow<'_, str> {
     let body = &line[blanks(line)..];
-    match folds.trailing_space || folds.normal_form || folds.lookalikes {
+    let body = if folds.trailing_space {
+        body.trim_end_matches(is_blank)
+    } else {
+        body
+    };
+    match (folds.normal_form || folds.lookalikes) && !body.is_ascii() {
         true => Cow::Owned(Folded::new(body, folds).text),
         false => Cow::Borrowed(body),
     }

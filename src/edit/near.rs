@@ -10,8 +10,8 @@ use super::find::occurrences;
 use super::fold::{is_blank, plain};
 use super::lines;
 use super::{EditError, ErrorCode};
-use std::collections::{HashMap, HashSet};
-use unicode_normalization::UnicodeNormalization;
+use std::collections::HashMap;
+use unicode_normalization::char::decompose_compatible;
 
 /// A line that is in the file more often says nothing about the place.
 const MAX_ANCHOR_PLACES: usize = 64;
@@ -127,25 +127,30 @@ fn without_numbers(old: &str) -> Option<String> {
 pub(super) fn skeleton(line: &str) -> String {
     let line = cut(line);
     let mut out = String::with_capacity(line.len());
-    let mut push = |c: char| {
-        if c.is_whitespace() {
-            if !out.is_empty() && !out.ends_with(' ') {
-                out.push(' ');
-            }
-        } else {
-            out.extend(c.to_lowercase());
+    for c in line.chars() {
+        match c {
+            c if c.is_ascii() => push(&mut out, c),
+            // Ideographs are their own form, nearly all of them.
+            '\u{4e00}'..='\u{9fff}' => out.push(c),
+            c if is_invisible(c) => {}
+            c => decompose_compatible(plain(c), |part| push(&mut out, part)),
         }
-    };
-    if line.is_ascii() {
-        line.chars().for_each(push);
-    } else {
-        line.nfkc()
-            .filter(|c| !is_invisible(*c))
-            .map(plain)
-            .for_each(&mut push);
     }
     out.truncate(out.trim_end().len());
     out
+}
+
+/// Adds a character in lower case; blanks collapse.
+fn push(out: &mut String, c: char) {
+    if c.is_ascii_graphic() {
+        out.push(c.to_ascii_lowercase());
+    } else if c.is_whitespace() {
+        if !out.is_empty() && !out.ends_with(' ') {
+            out.push(' ');
+        }
+    } else {
+        out.extend(c.to_lowercase());
+    }
 }
 
 /// The start of a line that is looked at.
@@ -231,18 +236,11 @@ fn by_pairs(file: &[String], wanted: &[String]) -> Option<usize> {
     longest.sort_by_key(|at| std::cmp::Reverse(wanted[*at].len()));
     let mut best: Option<(f64, usize)> = None;
     for offset in longest.into_iter().take(MAX_COMPARED) {
-        let pairs: HashSet<[u8; 2]> = letter_pairs(&wanted[offset]).collect();
-        if pairs.len() < 2 {
+        let Some(mut pairs) = LetterPairs::of(&wanted[offset]) else {
             continue;
-        }
+        };
         for (at, line) in file.iter().enumerate().skip(offset) {
-            if line.len() < 3 {
-                continue;
-            }
-            let there: HashSet<[u8; 2]> = letter_pairs(line)
-                .filter(|pair| pairs.contains(pair))
-                .collect();
-            let shared = there.len() as f64 / pairs.len() as f64;
+            let shared = pairs.shared(line);
             // Of lines that share as much, the one of like length is nearer.
             let excess = line.len().abs_diff(wanted[offset].len()) as f64;
             let score = shared - 0.1 * (excess / (excess + 40.0));
@@ -254,8 +252,51 @@ fn by_pairs(file: &[String], wanted: &[String]) -> Option<usize> {
     best.map(|(_, at)| at)
 }
 
-fn letter_pairs(line: &str) -> impl Iterator<Item = [u8; 2]> + '_ {
-    line.as_bytes().windows(2).map(|pair| [pair[0], pair[1]])
+/// The pairs of neighbouring bytes in a line, for counting how many of them other lines have.
+struct LetterPairs {
+    /// Number of each pair, from 1; 0 for pairs that the line does not have.
+    numbers: Vec<u16>,
+    /// The round in which each pair was last seen.
+    seen: Vec<u32>,
+    round: u32,
+}
+
+impl LetterPairs {
+    /// `None` for a line too short to compare.
+    fn of(line: &str) -> Option<Self> {
+        let mut pairs = Self {
+            numbers: vec![0; 1 << 16],
+            seen: vec![0],
+            round: 0,
+        };
+        for pair in line.as_bytes().windows(2) {
+            let number = &mut pairs.numbers[index(pair)];
+            if *number == 0 {
+                *number = u16::try_from(pairs.seen.len()).ok()?;
+                pairs.seen.push(0);
+            }
+        }
+        (pairs.seen.len() > 2).then_some(pairs)
+    }
+
+    /// Part of the pairs that `line` has, 0 to 1.
+    fn shared(&mut self, line: &str) -> f64 {
+        self.round += 1;
+        let mut count = 0;
+        for pair in line.as_bytes().windows(2) {
+            let number = usize::from(self.numbers[index(pair)]);
+            if number > 0 && self.seen[number] != self.round {
+                self.seen[number] = self.round;
+                count += 1;
+            }
+        }
+        f64::from(count) / (self.seen.len() - 1) as f64
+    }
+}
+
+fn index(pair: &[u8]) -> usize {
+    pair.iter()
+        .fold(0, |index, byte| index << 8 | usize::from(*byte))
 }
 
 /// Paths that may have been meant by `path`: the same file name elsewhere, or a few letters off.

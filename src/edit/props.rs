@@ -227,7 +227,6 @@ proptest! {
             }
         }
         let written: Vec<(String, Option<Arc<[u8]>>)> = names.map(|name| (name.to_owned(), now.bytes(name))).to_vec();
-        let mut disk = disk;
         let changes = pending.changes();
         for change in &changes {
             prop_assert_eq!(disk.bytes(change.from.as_ref().unwrap_or(&change.path)), change.before.clone());

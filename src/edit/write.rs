@@ -22,8 +22,16 @@ pub(super) fn write(view: &dyn FileView, path: &str, content: &str) -> Result<Ou
     }
     fresh(view, path, &resolved, Some(&file.bytes))?;
     let attempt = |text: &Text| replace(text, content);
-    let (bytes, soft) = in_encoding(&file.bytes, content.is_ascii(), &attempt)
-        .map_err(|error| error.within(path))?;
+    let (bytes, soft) =
+        in_encoding(&file.bytes, content.is_ascii(), &attempt).map_err(|error| {
+            // No encoding was recognised: nothing else is looked for in a whole-file write.
+            let code = if error.code == ErrorCode::NotFound {
+                ErrorCode::Encoding
+            } else {
+                error.code
+            };
+            EditError { code, ..error }.within(path)
+        })?;
     let changes = vec![FileChange::modify(resolved, Some(file.bytes), bytes)];
     Ok(Outcome { changes, soft })
 }
@@ -65,7 +73,7 @@ fn replace(text: &Text, content: &str) -> Result<(Vec<u8>, Vec<Tolerance>), Edit
              single lines instead",
             encoding.name()
         );
-        return Err(EditError::new(ErrorCode::Encoding, message));
+        return Err(EditError::new(ErrorCode::NotFound, message));
     }
     let converted = with_endings_of(before, plain);
     if converted != plain {

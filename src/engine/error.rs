@@ -172,6 +172,15 @@ pub enum EngineError {
         /// Position of the token in the context.
         position: usize,
     },
+    /// NaN or infinity on the way into a quantised matrix, whose kernel would hide it.
+    #[error(
+        "the input of tensor {tensor} is not finite; the weights are damaged or do not fit this \
+         version: download the file again or use another quantisation"
+    )]
+    NonFiniteInput {
+        /// The matrix that was about to be multiplied.
+        tensor: String,
+    },
     /// A snapshot of another model or another moment.
     #[error("this snapshot cannot be restored: {what}; process the conversation again")]
     Snapshot {

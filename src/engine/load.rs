@@ -166,8 +166,14 @@ fn info(file: &GgufFile, device: &Device, context: usize) -> Result<ModelInfo, E
 fn sampling(file: &GgufFile) -> Result<Sampling, EngineError> {
     let usual = Sampling::default();
     let number = |key: &str, usual: f32, allowed: std::ops::RangeInclusive<f32>| {
-        let value = file.metadata().opt_f32(&format!("general.sampling.{key}"))?;
-        Ok::<f32, EngineError>(value.filter(|value| allowed.contains(value)).unwrap_or(usual))
+        let value = file
+            .metadata()
+            .opt_f32(&format!("general.sampling.{key}"))?;
+        Ok::<f32, EngineError>(
+            value
+                .filter(|value| allowed.contains(value))
+                .unwrap_or(usual),
+        )
     };
     Ok(Sampling {
         temperature: number("temp", usual.temperature, 0.0..=2.0)?,

@@ -80,8 +80,7 @@ pub enum ParserEvent {
     ThinkingDone,
     /// More of the answer.
     Text(String),
-    /// A call seems to have begun; for the live view only. Each `Call` and each `Bad` of a call whose name
-    /// could be read comes after one.
+    /// A call seems to have begun; for the live view only. Each `Call` comes after one.
     CallStarted {
         /// The tool's name.
         name: String,

@@ -1,7 +1,8 @@
 //! Carrying out the agent's effects, one function each. What can answer at once returns inputs.
 
 use super::proposals::Settled;
-use super::{Generation, Runtime, RunningTool};
+use super::recorder::Restored;
+use super::{Generation, RunningTool, Runtime};
 use crate::agent::{Effect, Input};
 use crate::engine::Cancel;
 use crate::protocol::{CallId, Decision, Event, ToolCall};
@@ -70,17 +71,28 @@ impl Runtime {
 
     fn propose(&mut self, call: &ToolCall) -> Input {
         let refused = self.proposals.try_call(call, &*self.workspace).err();
-        Input::Proposed { call: call.id, refused }
+        Input::Proposed {
+            call: call.id,
+            refused,
+        }
     }
 
     fn write(&mut self, calls: &[CallId], decisions: Option<Vec<Decision>>) -> Input {
         if let Some(decisions) = &decisions {
             self.recorder.decisions(decisions);
         }
-        let Settled { outputs, changed } =
-            self.proposals.settle(calls, decisions.as_deref(), &self.workspace, &mut self.recorder);
+        let Settled { outputs, changed } = self.proposals.settle(
+            calls,
+            decisions.as_deref(),
+            &self.workspace,
+            &mut self.recorder,
+        );
         if let Some((paths, added, removed)) = changed {
-            self.emit(Event::FilesChanged { paths, added, removed });
+            self.emit(Event::FilesChanged {
+                paths,
+                added,
+                removed,
+            });
         }
         self.proposals.clear();
         Input::Written { outputs }
@@ -88,20 +100,25 @@ impl Runtime {
 
     fn run_tool(&mut self, call: ToolCall) {
         let title = crate::tools::title(&call, &self.context);
-        self.emit(Event::ToolStarted { call: call.id, title });
+        self.emit(Event::ToolStarted {
+            call: call.id,
+            title,
+        });
         let cancel = CancellationToken::new();
         let (sender, progress) = unbounded_channel();
         let (context, token, id) = (self.context.clone(), cancel.clone(), call.id);
         let task =
             tokio::spawn(async move { crate::tools::run(&call, &context, token, sender).await });
-        self.tool = Some(RunningTool { call: id, cancel, task, progress });
+        self.tool = Some(RunningTool {
+            call: id,
+            cancel,
+            task,
+            progress,
+        });
     }
 
     fn restore(&mut self) -> Input {
-        let (level, text, note) = self.recorder.undo(&self.workspace);
-        if note.is_some() {
-            self.emit(Event::FilesChanged { paths: Vec::new(), added: 0, removed: 0 });
-        }
+        let Restored { level, text, note } = self.recorder.undo(&self.workspace);
         self.emit(Event::Notice { level, text });
         Input::Undone { note }
     }

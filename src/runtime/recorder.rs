@@ -19,6 +19,16 @@ pub struct Recorder {
     turn: TurnId,
 }
 
+/// What an undo did.
+pub(super) struct Restored {
+    /// How loud to say it.
+    pub level: Level,
+    /// For the person.
+    pub text: String,
+    /// For the model, when something was restored.
+    pub note: Option<String>,
+}
+
 /// An earlier session cannot be gone on with.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
@@ -87,7 +97,9 @@ impl Recorder {
 
     /// A message joined the conversation.
     pub fn message(&mut self, message: &Message) {
-        self.append(&Entry::Message { message: message.clone() });
+        self.append(&Entry::Message {
+            message: message.clone(),
+        });
     }
 
     /// The model in use.
@@ -98,7 +110,9 @@ impl Recorder {
 
     /// What the person decided.
     pub fn decisions(&mut self, decisions: &[Decision]) {
-        self.append(&Entry::Decisions { decisions: decisions.to_vec() });
+        self.append(&Entry::Decisions {
+            decisions: decisions.to_vec(),
+        });
     }
 
     fn append(&mut self, entry: &Entry) {
@@ -113,7 +127,9 @@ impl Recorder {
             let opened = Checkpoints::open(&folder).map_err(|error| error.to_string())?;
             self.checkpoints = Some(opened);
         }
-        self.checkpoints.as_mut().ok_or_else(|| "no checkpoints".to_owned())
+        self.checkpoints
+            .as_mut()
+            .ok_or_else(|| "no checkpoints".to_owned())
     }
 
     /// Writes all files or none, after keeping what they hold now.
@@ -122,19 +138,30 @@ impl Recorder {
     /// One sentence; nothing was written then.
     pub fn write(&mut self, workspace: &Workspace, writes: &[FileWrite]) -> Result<(), String> {
         let turn = self.turn;
-        self.checkpoints()?.write(workspace, turn, writes).map_err(|error| error.to_string())
+        self.checkpoints()?
+            .write(workspace, turn, writes)
+            .map_err(|error| error.to_string())
     }
 
-    /// Takes back the last turn's changes: how loud, what to tell the person, and (when something
-    /// was restored) what to tell the model.
-    pub fn undo(&mut self, workspace: &Workspace) -> (Level, String, Option<String>) {
+    /// Takes back the last turn's changes.
+    pub(super) fn undo(&mut self, workspace: &Workspace) -> Restored {
         let undone = match self.checkpoints() {
-            Ok(checkpoints) => checkpoints.undo(workspace).map_err(|error| error.to_string()),
+            Ok(checkpoints) => checkpoints
+                .undo(workspace)
+                .map_err(|error| error.to_string()),
             Err(error) => Err(error),
         };
         match undone {
-            Err(error) => (Level::Error, format!("Nothing was restored: {error}"), None),
-            Ok(None) => (Level::Info, "There is nothing to undo.".into(), None),
+            Err(error) => Restored {
+                level: Level::Error,
+                text: format!("Nothing was restored: {error}"),
+                note: None,
+            },
+            Ok(None) => Restored {
+                level: Level::Info,
+                text: "There is nothing to undo.".into(),
+                note: None,
+            },
             Ok(Some(undone)) => {
                 let mut text = format!("Restored: {}.", list(&undone.restored));
                 let mut level = Level::Info;
@@ -145,18 +172,26 @@ impl Recorder {
                         list(&undone.left)
                     ));
                 }
-                self.append(&Entry::Undone { paths: undone.restored.clone() });
+                self.append(&Entry::Undone {
+                    paths: undone.restored.clone(),
+                });
                 let note = (!undone.restored.is_empty()).then(|| {
                     let paths = list(&undone.restored);
-                    format!("(The user took back your last changes; as before them again: {paths}.)")
+                    format!(
+                        "(The user took back your last changes; as before them again: {paths}.)"
+                    )
                 });
                 workspace.forget_reads();
-                (level, text, note)
+                Restored { level, text, note }
             }
         }
     }
 }
 
 fn list(paths: &[String]) -> String {
-    if paths.is_empty() { "nothing".into() } else { paths.join(", ") }
+    if paths.is_empty() {
+        "nothing".into()
+    } else {
+        paths.join(", ")
+    }
 }

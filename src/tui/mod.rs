@@ -224,7 +224,7 @@ impl App {
                 Cmd::Copy(text) => screen.copy(&text)?,
                 Cmd::Bell => screen.bell()?,
                 Cmd::Suspend => self.suspend = true,
-                Cmd::Repaint => screen.repaint()?,
+                Cmd::Repaint => screen.repaint(),
                 Cmd::Mouse(on) => screen.set_mouse(on)?,
             }
         }

@@ -76,7 +76,8 @@ impl Screen {
             PushKeyboardEnhancementFlags(KeyboardEnhancementFlags::DISAMBIGUATE_ESCAPE_CODES),
         )?;
         self.set_mouse(self.mouse)?;
-        self.repaint()
+        self.repaint();
+        Ok(())
     }
 
     /// Gives the terminal back as it was.
@@ -106,10 +107,10 @@ impl Screen {
 
     /// Draws one frame inside a synchronized update, so that no half frame is ever shown.
     pub fn draw(&mut self, render: impl FnOnce(&mut ratatui::Frame<'_>)) -> io::Result<()> {
-        if self.spoiled.swap(false, Ordering::Relaxed) {
-            self.repaint()?;
-        }
         queue!(self.terminal.backend_mut(), BeginSynchronizedUpdate)?;
+        if self.spoiled.swap(false, Ordering::Relaxed) {
+            self.clear()?;
+        }
         let fragile = &mut self.fragile;
         self.terminal.draw(|frame| {
             render(frame);
@@ -119,10 +120,15 @@ impl Screen {
         io::Write::flush(self.terminal.backend_mut())
     }
 
+    /// Draws the next frame whole, on a cleared screen.
+    pub fn repaint(&mut self) {
+        self.spoiled.store(true, Ordering::Relaxed);
+    }
+
     /// Clears the screen, so that the next frame is drawn whole.
     ///
     /// Not with `Terminal::clear`, which asks the terminal for its cursor and waits for the answer.
-    pub fn repaint(&mut self) -> io::Result<()> {
+    fn clear(&mut self) -> io::Result<()> {
         self.fragile.forget();
         self.terminal.backend_mut().clear_region(ClearType::All)?;
         // Each swap empties one of the two buffers.

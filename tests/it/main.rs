@@ -5,3 +5,4 @@ mod bad_input;
 mod cases;
 mod scenarios;
 mod support;
+mod terminal;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// Long enough for a slow machine under load; never reached when things work.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(400);
 
 /// Folders of one test: nothing is read from or written to the real home.
 pub struct Home {
@@ -18,7 +18,9 @@ pub struct Home {
 
 impl Home {
     pub fn new() -> Self {
-        Self { dir: tempfile::tempdir().unwrap() }
+        Self {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -72,7 +74,10 @@ impl Home {
     /// The program, ready to start.
     pub fn command(&self, cwd: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tessera"));
-        command.current_dir(cwd).args(arguments).env_remove("TESSERA_MODEL");
+        command
+            .current_dir(cwd)
+            .args(arguments)
+            .env_remove("TESSERA_MODEL");
         command.envs(self.variables());
         command
     }
@@ -81,7 +86,12 @@ impl Home {
     pub fn terminal(&self, cwd: &Path, arguments: &[&str], size: (u16, u16)) -> Terminal {
         let (cols, rows) = size;
         let pty = native_pty_system()
-            .openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 })
+            .openpty(PtySize {
+                rows,
+                cols,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
             .unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tessera"));
         command.cwd(cwd);
@@ -97,12 +107,16 @@ impl Home {
 
 /// A file or folder of `tests/fixtures`.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures")
+        .join(name)
 }
 
 /// The bundled model.
 pub fn demo_model() -> String {
-    fixture("demo-model/tessera-demo.gguf").to_string_lossy().into_owned()
+    fixture("demo-model/tessera-demo.gguf")
+        .to_string_lossy()
+        .into_owned()
 }
 
 pub fn copy(from: &Path, to: &Path) {
@@ -123,9 +137,22 @@ pub fn commit_all(root: &Path) {
     for arguments in [
         &["init", "-q", "-b", "main"][..],
         &["add", "-A"],
-        &["-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "start"],
+        &[
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.com",
+            "commit",
+            "-q",
+            "-m",
+            "start",
+        ],
     ] {
-        let done = Command::new("git").current_dir(root).args(arguments).status().unwrap();
+        let done = Command::new("git")
+            .current_dir(root)
+            .args(arguments)
+            .status()
+            .unwrap();
         assert!(done.success(), "git {arguments:?}");
     }
 }
@@ -161,7 +188,13 @@ impl Terminal {
             }
         });
         let input = master.take_writer().unwrap();
-        Self { master, child, input, seen, raw }
+        Self {
+            master,
+            child,
+            input,
+            seen,
+            raw,
+        }
     }
 
     /// Process id of the program.
@@ -207,9 +240,35 @@ impl Terminal {
         self.wait(&format!("{text:?}"), |screen| screen.contains(text))
     }
 
+    /// Lets pass the moment after an overlay opens in which keys decide nothing.
+    pub fn wait_grace(&mut self) -> &mut Self {
+        std::thread::sleep(Duration::from_millis(700));
+        self
+    }
+
+    /// Processes started by the program that are still there.
+    pub fn children(&self) -> Vec<u32> {
+        let path = format!("/proc/{0}/task/{0}/children", self.pid());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.split_whitespace()
+            .filter_map(|pid| pid.parse().ok())
+            .collect()
+    }
+
     pub fn resize(&mut self, cols: u16, rows: u16) -> &mut Self {
-        self.seen.lock().unwrap().screen_mut().set_size(cells(rows), cells(cols));
-        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
+        self.seen
+            .lock()
+            .unwrap()
+            .screen_mut()
+            .set_size(cells(rows), cells(cols));
+        self.master
+            .resize(PtySize {
+                rows,
+                cols,
+                pixel_width: 0,
+                pixel_height: 0,
+            })
+            .unwrap();
         self
     }
 
@@ -220,7 +279,11 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.exit_code();
             }
-            assert!(start.elapsed() < PATIENCE, "never ended:\n{}", self.screen());
+            assert!(
+                start.elapsed() < PATIENCE,
+                "never ended:\n{}",
+                self.screen()
+            );
             std::thread::sleep(Duration::from_millis(10));
         }
     }

@@ -52,10 +52,16 @@ impl<'a> Loader<'a> {
         Ok(linear)
     }
 
-    /// The small tensor `name` in f32.
+    /// The small tensor `name` in f32. Errors besides those of its shape: a value not finite.
     pub(super) fn small(&mut self, name: &str, shape: &[usize]) -> Result<Tensor, EngineError> {
         let info = self.find(name, shape)?;
         let tensor = load_f32(self.file, info, self.device)?;
+        // A product with zero is zero for every finite number; one value is read back, not all.
+        let zero = (&tensor * 0.0)?.sum_all()?.to_scalar::<f32>()?;
+        if zero != 0.0 {
+            let what = format!("tensor {name} holds a value that is not finite");
+            return Err(EngineError::Damaged { what });
+        }
         self.advance(info)?;
         Ok(tensor)
     }

@@ -21,6 +21,8 @@ pub(super) trait Weights: Send + Sized {
     const NAME: &'static str;
     /// Longest context the implementation can compute, whatever the file says.
     const LIMIT: usize;
+    /// Whether on the CPU several tokens may follow a single one. Where not, they go one by one.
+    const SEVERAL_AFTER_ONE: bool = true;
 
     fn from_gguf(
         content: Content,
@@ -42,6 +44,8 @@ struct Wrapped<W> {
     vocab: usize,
     limit: usize,
     context: usize,
+    /// Whether a pass of one token has happened since the state was empty.
+    stepped: bool,
     broken: bool,
 }
 
@@ -69,6 +73,7 @@ pub(super) fn load<W: Weights + 'static>(
         vocab,
         limit,
         context: limit,
+        stepped: false,
         broken: false,
     }))
 }
@@ -141,7 +146,23 @@ impl<W: Weights> Wrapped<W> {
         let ids = Tensor::new(tokens, &self.device)?.unsqueeze(0)?;
         let logits = self.weights.step(&ids, self.len)?.to_dtype(DType::F32)?;
         self.len += tokens.len();
+        self.stepped |= tokens.len() == 1;
         logits_of(&logits, self.len - 1)
+    }
+
+    fn must_go_one_by_one(&self) -> bool {
+        !W::SEVERAL_AFTER_ONE && self.stepped && self.device.is_cpu()
+    }
+
+    fn last_row(&mut self, tokens: &[u32]) -> Result<Vec<f32>, EngineError> {
+        if !self.must_go_one_by_one() {
+            return self.step(tokens);
+        }
+        let mut row = Vec::new();
+        for token in tokens {
+            row = self.step(std::slice::from_ref(token))?;
+        }
+        Ok(row)
     }
 
     fn not_supported(what: &str) -> EngineError {
@@ -163,7 +184,7 @@ impl<W: Weights> Model for Wrapped<W> {
         }
         self.broken = true;
         let logits = match rows {
-            Rows::Last => self.step(tokens)?,
+            Rows::Last => self.last_row(tokens)?,
             Rows::All => {
                 let mut all = Vec::with_capacity(tokens.len() * self.vocab);
                 for token in tokens {
@@ -183,6 +204,7 @@ impl<W: Weights> Model for Wrapped<W> {
     fn reset(&mut self) {
         self.weights.clear();
         self.len = 0;
+        self.stepped = false;
         self.broken = false;
     }
 

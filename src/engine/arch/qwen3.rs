@@ -19,6 +19,9 @@ pub(super) fn load(loader: &mut Loader<'_>) -> std::result::Result<Box<dyn Model
 impl Weights for ModelWeights {
     const NAME: &'static str = "qwen3";
     const LIMIT: usize = usize::MAX;
+    // On the CPU it keeps one cache for passes of several tokens and another for single ones, and
+    // only the former fill both: several tokens after a single one would not see it (0.11.1).
+    const SEVERAL_AFTER_ONE: bool = false;
 
     fn from_gguf(
         content: Content,

@@ -101,7 +101,13 @@ fn greedy(model: &mut dyn Model, mut row: Vec<f32>, n: usize) -> Vec<usize> {
 #[test]
 fn every_file_matches_its_reference() {
     for (kind, path) in files() {
-        for backend in [Backend::Host, Backend::Tensors] {
+        // Both paths of the recurrence on every file; the slow one on the smallest file only.
+        let backends: &[Backend] = if kind == "q4k" {
+            &[Backend::Host, Backend::Tensors]
+        } else {
+            &[Backend::Host]
+        };
+        for &backend in backends {
             for scan in [Scan::Recurrent, Scan::Chunked] {
                 let mut model = open(&path, backend, Numerics::Exact);
                 model.set_scan(scan);
@@ -272,9 +278,9 @@ fn any_split_of_the_prompt_gives_the_same_logits() {
 
 #[test]
 fn token_by_token_equals_the_whole_prompt() {
-    let ids = ids(&expected("q4k"));
+    let ids = &ids(&expected("q4k"))[..40];
     let mut model = q4k();
-    let whole = model.forward(&ids, Rows::All).unwrap();
+    let whole = model.forward(ids, Rows::All).unwrap();
     model.reset();
     let rows: Vec<f32> = ids
         .iter()
@@ -388,7 +394,7 @@ fn kv_width() -> usize {
 fn the_cache_grows_and_keeps_its_rows() {
     let mut model = q4k();
     let mut numbers = Numbers(5);
-    let ids: Vec<u32> = (0..700).map(|_| numbers.below(1000) as u32).collect();
+    let ids: Vec<u32> = (0..300).map(|_| numbers.below(1000) as u32).collect();
     let whole = model.forward(&ids, Rows::Last).unwrap();
     model.reset();
     let mut last = Vec::new();
@@ -414,14 +420,12 @@ fn tokens_outside_the_vocabulary_are_refused() {
     assert!(model.is_empty());
 }
 
-fn load_bytes(bytes: &[u8]) -> Result<Box<dyn Model>, EngineError> {
+fn load_bytes(bytes: &[u8], numerics: Numerics) -> Result<Box<dyn Model>, EngineError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.gguf");
     std::fs::write(&path, bytes).unwrap();
     let file = GgufFile::open(&path)?;
-    load(&file, &Device::Cpu, Numerics::Fast, &mut |_, _| {}, &|| {
-        false
-    })
+    load(&file, &Device::Cpu, numerics, &mut |_, _| {}, &|| false)
 }
 
 /// The file with the one occurrence of `from` replaced by the equally long `to`.
@@ -460,7 +464,7 @@ fn what_is_missing_is_named() {
             "'general.architecture' is missing",
         ),
     ] {
-        let error = load_bytes(&patched(from, to))
+        let error = load_bytes(&patched(from, to), Numerics::Fast)
             .err()
             .expect(from)
             .to_string();
@@ -469,7 +473,10 @@ fn what_is_missing_is_named() {
     let other = Writer::default()
         .text("general.architecture", "gpt9")
         .finish();
-    let error = load_bytes(&other).err().unwrap().to_string();
+    let error = load_bytes(&other, Numerics::Fast)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(
         error.contains("gpt9") && error.contains("qwen35, llama"),
         "{error}"
@@ -482,7 +489,10 @@ fn an_unsupported_tensor_type_is_named() {
         return;
     };
     let bytes = std::fs::read(path).unwrap();
-    let error = load_bytes(&bytes).err().unwrap().to_string();
+    let error = load_bytes(&bytes, Numerics::Fast)
+        .err()
+        .unwrap()
+        .to_string();
     assert!(
         error.contains("tensor blk.") && error.contains("type IQ"),
         "{error}"
@@ -490,18 +500,58 @@ fn an_unsupported_tensor_type_is_named() {
     assert!(error.contains("Q4_K_M"), "{error}");
 }
 
+/// The Q4_K file with the tensor's first bytes replaced.
+fn with_bytes(tensor: &str, bytes: &[u8]) -> Vec<u8> {
+    let mut file = std::fs::read(fixture("mini-q4k.gguf")).unwrap();
+    let at = GgufFile::open(&fixture("mini-q4k.gguf"))
+        .unwrap()
+        .tensor(tensor)
+        .unwrap()
+        .offset;
+    file[at..at + bytes.len()].copy_from_slice(bytes);
+    file
+}
+
 #[test]
-fn damaged_weights_give_an_error_instead_of_text() {
-    let mut bytes = std::fs::read(fixture("mini-q4k.gguf")).unwrap();
-    let file = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap();
-    let info = file.tensor("blk.1.attn_norm.weight").unwrap();
-    bytes[info.offset..info.offset + 4].copy_from_slice(&f32::NAN.to_le_bytes());
-    let mut model = load_bytes(&bytes).unwrap();
-    let error = model.forward(&[1, 2, 3], Rows::Last).unwrap_err();
-    assert!(matches!(error, EngineError::NonFinite { .. }), "{error}");
-    let error = model.forward(&[1], Rows::Last).unwrap_err();
-    assert!(matches!(error, EngineError::Broken), "{error}");
-    assert!(model.snapshot().is_err());
+fn damaged_small_weights_are_refused_by_name() {
+    for value in [f32::NAN, f32::INFINITY] {
+        let bytes = with_bytes("blk.1.attn_norm.weight", &value.to_le_bytes());
+        let error = load_bytes(&bytes, Numerics::Fast)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(error.contains("blk.1.attn_norm.weight"), "{error}");
+    }
+}
+
+#[test]
+fn damaged_matrices_give_an_error_instead_of_text() {
+    // The first half-precision number of a block is its scale; 0x7e00 is NaN, 0x7c00 infinity.
+    for tensor in [
+        "blk.0.ssm_out.weight",
+        "blk.1.ffn_down.weight",
+        "token_embd.weight",
+    ] {
+        for scale in [0x7e00u16, 0x7c00] {
+            for numerics in [Numerics::Fast, Numerics::Exact] {
+                let bytes = with_bytes(tensor, &scale.to_le_bytes());
+                let mut model = load_bytes(&bytes, numerics).unwrap();
+                let Err(error) = model.forward(&[0, 2, 3], Rows::Last) else {
+                    panic!("{tensor} {numerics:?}: the damage was not noticed")
+                };
+                let noticed = matches!(
+                    error,
+                    EngineError::NonFinite { .. } | EngineError::NonFiniteInput { .. }
+                );
+                assert!(noticed, "{tensor} {numerics:?}: {error}");
+                let error = model.forward(&[1], Rows::Last).unwrap_err();
+                assert!(matches!(error, EngineError::Broken), "{error}");
+                assert!(model.snapshot().is_err());
+                model.reset();
+                assert_eq!(model.len(), 0);
+            }
+        }
+    }
 }
 
 #[test]
@@ -557,7 +607,7 @@ fn changed_headers_never_make_loading_panic() {
         } else {
             numbers.next() as u8
         };
-        if let Ok(mut model) = load_bytes(&broken) {
+        if let Ok(mut model) = load_bytes(&broken, Numerics::Fast) {
             loaded += 1;
             let _ = model.forward(&[1, 2, 3], Rows::Last);
         }
@@ -624,7 +674,8 @@ fn tiny(arch: &str) -> Vec<u8> {
 #[test]
 fn wrapped_architectures_agree_with_themselves_and_do_not_rewind() {
     for arch in ["llama", "qwen2", "qwen3"] {
-        let mut model = load_bytes(&tiny(arch)).unwrap_or_else(|e| panic!("{arch}: {e}"));
+        let mut model =
+            load_bytes(&tiny(arch), Numerics::Fast).unwrap_or_else(|e| panic!("{arch}: {e}"));
         assert_eq!((model.vocab(), model.context()), (50, 64), "{arch}");
         let ids: Vec<u32> = (0..20).map(|i| (i * 7) % 50).collect();
         let all = model.forward(&ids, Rows::All).unwrap();

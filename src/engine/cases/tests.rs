@@ -325,10 +325,10 @@ proptest! {
         let (head, tail) = bytes.split_at(cut.min(bytes.len()));
         let halves = [head.to_vec(), tail.to_vec()];
         for end in [End::Stop, End::Length, End::Cut] {
-            let whole = parse_text(options(Dialect::QwenXml), &[bytes.clone()], end);
+            let whole = parse_text(options(Dialect::QwenXml), std::slice::from_ref(&bytes), end);
             prop_assert_eq!(merged(whole), merged(parse_text(options(Dialect::QwenXml), &halves, end)));
         }
-        let whole = parse_sse(options(Dialect::HermesJson), &[bytes.clone()]);
+        let whole = parse_sse(options(Dialect::HermesJson), std::slice::from_ref(&bytes));
         prop_assert_eq!(merged(whole), merged(parse_sse(options(Dialect::HermesJson), &halves)));
     }
 }
@@ -420,4 +420,68 @@ proptest! {
         prop_assert_eq!(&run_damaged(&text, &[1], &stream, false), &whole);
         prop_assert_eq!(lasting(run_damaged(&text, &cuts, &stream, true)), lasting(whole));
     }
+}
+
+/// Cases in which a tag is only named, in prose, code or thinking: there a token means what it says.
+const NAMED: [&str; 11] = [
+    "empty_block",
+    "false_start",
+    "think_prose_tags",
+    "think_rehearsal",
+    "think_word_in_text",
+    "literal_backtick",
+    "call_in_fence",
+    "special_token",
+    "utf8_invalid",
+    "huge_value",
+    "huge_thinking",
+];
+
+/// Feeds a text with its tags as tokens.
+fn feed_tokens(parser: &mut Parser, text: &str) -> Vec<ParserEvent> {
+    use crate::engine::parser::Tag;
+    let mut events = Vec::new();
+    let mut rest = text;
+    loop {
+        let tags = Tag::ALL
+            .into_iter()
+            .filter_map(|tag| Some((rest.find(tag.as_str())?, tag)));
+        let Some((at, tag)) = tags.min_by_key(|(at, _)| *at) else {
+            break;
+        };
+        events.extend(parser.push(Piece::Text(&rest[..at])));
+        events.extend(parser.push(Piece::Tag(tag)));
+        rest = &rest[at + tag.as_str().len()..];
+    }
+    events.extend(parser.push(Piece::Text(rest)));
+    events
+}
+
+#[test]
+fn cases_with_tags_as_tokens() {
+    let mut failures = Vec::new();
+    for line in CASES.lines() {
+        let case: Value = serde_json::from_str(line).unwrap();
+        if case["format"] == "openai_sse" || NAMED.contains(&case["kind"].as_str().unwrap()) {
+            continue;
+        }
+        let stream = Stream {
+            parts: vec![],
+            cuts: vec![],
+            thinking: case["thinking"] == "open",
+            hermes: case["format"] == "hermes_json",
+            end: ["stop", "length", "cut"]
+                .iter()
+                .position(|end| case["end"] == *end)
+                .unwrap() as u8,
+        };
+        let text = String::from_utf8(chunks(&case).unwrap().concat()).unwrap();
+        let mut parser = Parser::new(stream.options(Tags::ByToken));
+        let mut events = feed_tokens(&mut parser, &text);
+        events.extend(parser.finish(stream.end()));
+        for difference in differences(&case, &summary(&events)) {
+            failures.push(format!("{} {}: {difference}", case["id"], case["kind"]));
+        }
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

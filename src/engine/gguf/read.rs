@@ -218,10 +218,6 @@ struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    fn left(&self) -> u64 {
-        (self.bytes.len() - self.at) as u64
-    }
-
     fn take(&mut self, n: u64, what: &str) -> Result<&'a [u8], EngineError> {
         let end = usize::try_from(n).ok().and_then(|n| self.at.checked_add(n));
         match end.and_then(|end| self.bytes.get(self.at..end)) {

@@ -8,7 +8,7 @@ use super::half_dot::HalfDot;
 use super::{GgmlType, GgufFile, TensorInfo};
 use crate::engine::error::EngineError;
 use candle_core::quantized::{GgmlDType, QStorage, QTensor};
-use candle_core::{DType, Device, Tensor};
+use candle_core::{DType, Device, Storage, Tensor};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -30,6 +30,7 @@ pub enum Numerics {
 
 /// A weight matrix `[out, in]` that maps `[n, in]` to `[n, out]`, without bias.
 pub struct Linear {
+    name: String,
     weight: Weight,
     rows: usize,
     columns: usize,
@@ -73,6 +74,7 @@ impl Linear {
             }
         };
         Ok(Self {
+            name: info.name.clone(),
             weight,
             rows,
             columns,
@@ -97,7 +99,10 @@ impl Linear {
             Weight::Dense(w) if x.dim(0)? <= FEW_ROWS && w.device().is_cpu() => {
                 Ok(x.apply_op2_no_bwd(w, &HalfDot)?)
             }
-            Weight::Quantized(q, Numerics::Fast) => Ok(x.apply_op1_no_bwd(q.as_ref())?),
+            Weight::Quantized(q, Numerics::Fast) => {
+                self.check_finite(&x)?;
+                Ok(x.apply_op1_no_bwd(q.as_ref())?)
+            }
             Weight::Dense(_) | Weight::Quantized(_, Numerics::Exact) => self.by_blocks(&x),
         }
     }
@@ -110,6 +115,22 @@ impl Linear {
                 w.index_select(&ids, 0)?.to_dtype(DType::F32)?
             }
             Weight::Quantized(q, _) => q.embedding(&Tensor::new(ids, &q.device())?)?,
+        })
+    }
+
+    /// Rounding activations to integers turns NaN into an ordinary number, so it must be seen
+    /// before. On other devices reading the values back would cost more than the product.
+    fn check_finite(&self, x: &Tensor) -> Result<(), EngineError> {
+        let (storage, layout) = x.storage_and_layout();
+        let (Storage::Cpu(cpu), Some((from, to))) = (&*storage, layout.contiguous_offsets()) else {
+            return Ok(());
+        };
+        let values = cpu.as_slice::<f32>()?.get(from..to).unwrap_or(&[]);
+        if values.iter().all(|x| x.is_finite()) {
+            return Ok(());
+        }
+        Err(EngineError::NonFiniteInput {
+            tensor: self.name.clone(),
         })
     }
 

@@ -45,11 +45,13 @@ fn call_names(events: &[ParserEvent]) -> Vec<String> {
 }
 
 fn codes(events: &[ParserEvent]) -> Vec<&str> {
-    let code = |event| match event {
-        &ParserEvent::Bad(ref problem) => Some(problem.code.as_str()),
-        _ => None,
-    };
-    events.iter().filter_map(code).collect()
+    let mut codes = Vec::new();
+    for event in events {
+        if let ParserEvent::Bad(problem) = event {
+            codes.push(problem.code.as_str());
+        }
+    }
+    codes
 }
 
 const READ: &str = "\n<function=read>\n<parameter=path>\na.rs\n</parameter>\n</function>\n";

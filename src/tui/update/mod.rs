@@ -31,7 +31,8 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
         Msg::Resize(columns, rows) => {
             model.size = (columns, rows);
             model.dirty = true;
-            Vec::new()
+            // Sizes in between may have been skipped, and with them what they cut off the screen.
+            vec![Cmd::Repaint]
         }
         Msg::Key(key) => {
             model.dirty = true;
