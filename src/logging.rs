@@ -9,10 +9,8 @@ use tracing_subscriber::EnvFilter;
 pub fn init(folder: &Path) {
     let Ok(file) = open(folder) else { return };
     let filter = EnvFilter::try_from_env("TESSERA_LOG").unwrap_or_else(|_| EnvFilter::new("info"));
-    let subscriber = tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_ansi(false)
-        .with_writer(file);
+    let subscriber =
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(file);
     // A second call (tests in one process) keeps the first subscriber.
     let _ = subscriber.try_init();
 }

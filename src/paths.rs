@@ -55,11 +55,7 @@ impl Paths {
 
     /// All three below one folder; for tests and portable set-ups.
     pub fn under(base: &Path) -> Self {
-        Self {
-            config: base.join("config"),
-            state: base.join("state"),
-            cache: base.join("cache"),
-        }
+        Self { config: base.join("config"), state: base.join("state"), cache: base.join("cache") }
     }
 
     /// Session logs, one file a session.
@@ -103,10 +99,8 @@ mod tests {
     use super::*;
 
     fn with(vars: &[(&str, &str)]) -> Result<Paths, NoHome> {
-        let vars: Vec<(String, OsString)> = vars
-            .iter()
-            .map(|(k, v)| (k.to_string(), v.into()))
-            .collect();
+        let vars: Vec<(String, OsString)> =
+            vars.iter().map(|(k, v)| (k.to_string(), v.into())).collect();
         Paths::resolve(|name| vars.iter().find(|(k, _)| k == name).map(|(_, v)| v.clone()))
     }
 

@@ -126,10 +126,7 @@ impl Agent {
                 self.state = State::Reviewing(work);
             }
             Policy::AutoEdit | Policy::Auto => {
-                out.push(Effect::Write {
-                    calls,
-                    decisions: None,
-                });
+                out.push(Effect::Write { calls, decisions: None });
                 self.state = State::Writing(work);
             }
         }
@@ -139,10 +136,7 @@ impl Agent {
         match std::mem::take(&mut self.state) {
             State::Reviewing(work) => {
                 let calls = work.proposed.clone();
-                out.push(Effect::Write {
-                    calls,
-                    decisions: Some(decisions),
-                });
+                out.push(Effect::Write { calls, decisions: Some(decisions) });
                 self.state = State::Writing(work);
             }
             other => self.state = other,
@@ -178,11 +172,7 @@ impl Agent {
             }
             Approval::Deny { reason } => {
                 let texts = &self.setup.texts;
-                let text = if reason.trim().is_empty() {
-                    texts.denied.clone()
-                } else {
-                    reason
-                };
+                let text = if reason.trim().is_empty() { texts.denied.clone() } else { reason };
                 self.finish_call(&mut work, call.id, ToolOutput::refused(text), out);
                 self.advance(work, out);
             }

@@ -21,10 +21,7 @@ impl Agent {
         }
         self.guard.steps += 1;
         self.step = self.step.next();
-        self.state = State::Generating(Stream {
-            step: self.step,
-            ..Stream::default()
-        });
+        self.state = State::Generating(Stream { step: self.step, ..Stream::default() });
         out.push(Effect::Emit(Event::StepStarted { step: self.step }));
         self.set_phase(Phase::Prefill, out);
         out.push(Effect::Generate(Request {
@@ -52,16 +49,8 @@ impl Agent {
                     self.begin_turn(text, out);
                 }
             }
-            EngineEvent::Prefill {
-                done,
-                total,
-                cached,
-            } => {
-                out.push(Effect::Emit(Event::Prefill {
-                    done,
-                    total,
-                    cached,
-                }));
+            EngineEvent::Prefill { done, total, cached } => {
+                out.push(Effect::Emit(Event::Prefill { done, total, cached }));
             }
             EngineEvent::Thinking(text) => self.thinking(text, out),
             EngineEvent::ThinkingDone => out.push(Effect::Emit(Event::ThinkingDone)),
@@ -119,10 +108,7 @@ impl Agent {
                 return;
             }
         };
-        out.push(Effect::Emit(Event::StepFinished {
-            step: stream.step,
-            usage,
-        }));
+        out.push(Effect::Emit(Event::StepFinished { step: stream.step, usage }));
         self.remember(stream.message(), out);
         let empty = stream.is_empty_answer();
         let only_bad = stream.calls.is_empty() && !stream.outputs.is_empty();
@@ -174,10 +160,7 @@ impl Agent {
     /// Ends the turn because the model does not get anywhere.
     pub(super) fn give_up(&mut self, mut work: Work, why: &str, out: &mut Effects) {
         self.answer_unrun(&mut work, out);
-        self.fail(
-            format!("{why} Rephrase the request, or start anew with /new."),
-            out,
-        );
+        self.fail(format!("{why} Rephrase the request, or start anew with /new."), out);
     }
 
     /// Answers every call of a step none of which will run.

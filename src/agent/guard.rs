@@ -40,10 +40,8 @@ impl Guard {
 
     /// A call is about to be made.
     pub fn call(&mut self, call: &ToolCall, limits: &Limits) -> Repeat {
-        let same = self
-            .last
-            .as_ref()
-            .is_some_and(|(name, args)| *name == call.name && *args == call.args);
+        let same =
+            self.last.as_ref().is_some_and(|(name, args)| *name == call.name && *args == call.args);
         if same {
             self.repeats += 1;
         } else {

@@ -63,16 +63,8 @@ impl Agent {
     pub fn new(setup: Setup) -> Self {
         let mut conversation = vec![Message::system(setup.system.clone())];
         conversation.extend(setup.history.iter().cloned());
-        let last_call = setup
-            .history
-            .iter()
-            .filter_map(|message| message.call)
-            .max();
-        let turns = setup
-            .history
-            .iter()
-            .filter(|m| m.role == crate::protocol::Role::User)
-            .count();
+        let last_call = setup.history.iter().filter_map(|message| message.call).max();
+        let turns = setup.history.iter().filter(|m| m.role == crate::protocol::Role::User).count();
         Self {
             conversation,
             state: State::Idle,
@@ -143,10 +135,7 @@ impl Agent {
     fn begin_turn(&mut self, text: String, out: &mut Effects) {
         self.turn = self.turn.next();
         self.guard = Guard::default();
-        out.push(Effect::Emit(Event::TurnStarted {
-            turn: self.turn,
-            text: text.clone(),
-        }));
+        out.push(Effect::Emit(Event::TurnStarted { turn: self.turn, text: text.clone() }));
         self.say(text, out);
         self.generate(out);
     }
@@ -175,10 +164,7 @@ impl Agent {
         let go_on = outcome == Outcome::Done && self.engine == EngineState::Ready;
         self.state = State::Idle;
         self.set_phase(Phase::Idle, out);
-        out.push(Effect::Emit(Event::TurnFinished {
-            turn: self.turn,
-            outcome,
-        }));
+        out.push(Effect::Emit(Event::TurnFinished { turn: self.turn, outcome }));
         if go_on && !self.queued.is_empty() {
             let text = std::mem::take(&mut self.queued).join("\n\n");
             self.begin_turn(text, out);
@@ -186,12 +172,7 @@ impl Agent {
     }
 
     fn fail(&mut self, message: impl Into<String>, out: &mut Effects) {
-        self.end_turn(
-            Outcome::Failed {
-                message: message.into(),
-            },
-            out,
-        );
+        self.end_turn(Outcome::Failed { message: message.into() }, out);
     }
 
     fn interrupt(&mut self, out: &mut Effects) {
@@ -228,9 +209,7 @@ impl Agent {
     fn stop_work(&mut self, mut work: Work, out: &mut Effects) {
         let output = ToolOutput::stopped(self.setup.texts.interrupted.clone());
         let proposed = std::mem::take(&mut work.proposed);
-        let waiting = std::mem::take(&mut work.queue)
-            .into_iter()
-            .map(|call| call.id);
+        let waiting = std::mem::take(&mut work.queue).into_iter().map(|call| call.id);
         for call in proposed.into_iter().chain(waiting) {
             self.finish_call(&mut work, call, output.clone(), out);
         }

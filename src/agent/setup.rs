@@ -42,13 +42,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self {
-            steps: 60,
-            max_tokens: 32_768,
-            max_thinking: 16_384,
-            strikes: 3,
-            repeats: 3,
-        }
+        Self { steps: 60, max_tokens: 32_768, max_thinking: 16_384, strikes: 3, repeats: 3 }
     }
 }
 

@@ -56,9 +56,7 @@ impl Work {
 
     /// The outputs as messages, in call order.
     pub fn messages(&mut self) -> impl Iterator<Item = Message> + use<> {
-        std::mem::take(&mut self.outputs)
-            .into_iter()
-            .map(|(call, text)| Message::tool(call, text))
+        std::mem::take(&mut self.outputs).into_iter().map(|(call, text)| Message::tool(call, text))
     }
 }
 
@@ -85,8 +83,5 @@ pub(super) enum State {
 
 /// The kind of a call, by the tools offered; an unknown tool never gets here (the parser refuses it).
 pub(super) fn kind_of(tools: &[crate::protocol::ToolSpec], call: &ToolCall) -> Option<ToolKind> {
-    tools
-        .iter()
-        .find(|tool| tool.name == call.name)
-        .map(|tool| tool.kind)
+    tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.kind)
 }

@@ -28,12 +28,7 @@ fn setup(policy: Policy) -> Setup {
         policy,
         effort: Effort::Xhigh,
         sampling: SamplingOverrides::default(),
-        limits: Limits {
-            steps: 10,
-            strikes: 2,
-            repeats: 2,
-            ..Limits::default()
-        },
+        limits: Limits { steps: 10, strikes: 2, repeats: 2, ..Limits::default() },
         verify_allowed: true,
         texts: Texts {
             empty_answer: "say something".into(),
@@ -55,10 +50,7 @@ struct Driver {
 
 impl Driver {
     fn new(policy: Policy) -> Self {
-        let mut driver = Self {
-            agent: Agent::new(setup(policy)),
-            effects: Vec::new(),
-        };
+        let mut driver = Self { agent: Agent::new(setup(policy)), effects: Vec::new() };
         driver.give(Input::Engine(EngineEvent::Ready(ModelInfo::default())));
         driver
     }
@@ -80,15 +72,8 @@ impl Driver {
         for (name, arg) in calls {
             let mut args = crate::protocol::Args::new();
             args.insert("a".into(), (*arg).into());
-            let call = ToolCall {
-                id: CallId::default(),
-                name: (*name).into(),
-                args,
-            };
-            self.model(EngineEvent::Call {
-                call,
-                repairs: Vec::new(),
-            });
+            let call = ToolCall { id: CallId::default(), name: (*name).into(), args };
+            self.model(EngineEvent::Call { call, repairs: Vec::new() });
         }
         self.stop()
     }
@@ -98,10 +83,7 @@ impl Driver {
     }
 
     fn end(&mut self, reason: FinishReason) -> &mut Self {
-        self.model(EngineEvent::Finished {
-            reason,
-            usage: Usage::default(),
-        })
+        self.model(EngineEvent::Finished { reason, usage: Usage::default() })
     }
 
     fn says(&mut self, text: &str) -> &mut Self {
@@ -109,10 +91,7 @@ impl Driver {
     }
 
     fn done(&mut self, call: u64, text: &str) -> &mut Self {
-        self.give(Input::ToolDone {
-            call: CallId(call),
-            output: ToolOutput::done(text, text),
-        })
+        self.give(Input::ToolDone { call: CallId(call), output: ToolOutput::done(text, text) })
     }
 
     fn request(&self) -> &Request {
@@ -138,10 +117,7 @@ impl Driver {
 
     fn tail(&self, n: usize) -> Vec<(Role, &str)> {
         let messages: &[Message] = &self.agent.conversation;
-        messages[messages.len() - n..]
-            .iter()
-            .map(|m| (m.role, m.text.as_str()))
-            .collect()
+        messages[messages.len() - n..].iter().map(|m| (m.role, m.text.as_str())).collect()
     }
 }
 
@@ -157,31 +133,17 @@ fn a_question_becomes_a_request_and_an_answer_ends_the_turn() {
 
 #[test]
 fn a_message_before_the_weights_are_there_waits_for_them() {
-    let mut d = Driver {
-        agent: Agent::new(setup(Policy::Review)),
-        effects: Vec::new(),
-    };
+    let mut d = Driver { agent: Agent::new(setup(Policy::Review)), effects: Vec::new() };
     d.ask("early");
-    assert_eq!(
-        d.effects,
-        [Effect::Emit(Event::Queued {
-            text: "early".into()
-        })]
-    );
+    assert_eq!(d.effects, [Effect::Emit(Event::Queued { text: "early".into() })]);
     d.model(EngineEvent::Ready(ModelInfo::default()));
     assert_eq!(d.request().messages[1].text, "early");
 }
 
 #[test]
 fn a_failed_engine_answers_every_message_with_its_remedy() {
-    let mut d = Driver {
-        agent: Agent::new(setup(Policy::Review)),
-        effects: Vec::new(),
-    };
-    d.model(EngineEvent::Failed {
-        message: "no such file".into(),
-    })
-    .ask("hi");
+    let mut d = Driver { agent: Agent::new(setup(Policy::Review)), effects: Vec::new() };
+    d.model(EngineEvent::Failed { message: "no such file".into() }).ask("hi");
     assert!(
         matches!(&d.effects[..], [Effect::Emit(Event::Notice { text, .. })] if text == "no such file")
     );
@@ -202,35 +164,14 @@ fn calls_run_one_after_the_other_and_outputs_come_in_call_order() {
 #[test]
 fn a_run_of_edits_is_reviewed_together_before_anything_else_runs() {
     let mut d = Driver::new(Policy::Review);
-    d.ask("go")
-        .calls(&[("edit", "x"), ("edit", "y"), ("run_tests", "")]);
-    d.give(Input::Proposed {
-        call: CallId(1),
-        refused: None,
-    });
-    d.give(Input::Proposed {
-        call: CallId(2),
-        refused: None,
-    });
-    assert!(d.has(&Effect::ShowReview {
-        calls: vec![CallId(1), CallId(2)]
-    }));
-    let decisions = vec![Decision {
-        hunk: HunkId(1),
-        verdict: Verdict::Accept,
-        comment: None,
-    }];
-    d.give(Input::Reviewed {
-        decisions: decisions.clone(),
-    });
+    d.ask("go").calls(&[("edit", "x"), ("edit", "y"), ("run_tests", "")]);
+    d.give(Input::Proposed { call: CallId(1), refused: None });
+    d.give(Input::Proposed { call: CallId(2), refused: None });
+    assert!(d.has(&Effect::ShowReview { calls: vec![CallId(1), CallId(2)] }));
+    let decisions = vec![Decision { hunk: HunkId(1), verdict: Verdict::Accept, comment: None }];
+    d.give(Input::Reviewed { decisions: decisions.clone() });
     let calls = vec![CallId(1), CallId(2)];
-    assert_eq!(
-        d.effects,
-        [Effect::Write {
-            calls,
-            decisions: Some(decisions)
-        }]
-    );
+    assert_eq!(d.effects, [Effect::Write { calls, decisions: Some(decisions) }]);
     let outputs = vec![
         (CallId(1), ToolOutput::done("edited", "")),
         (CallId(2), ToolOutput::refused("refused")),
@@ -244,10 +185,7 @@ fn an_edit_that_misses_is_told_and_not_reviewed() {
     let mut d = Driver::new(Policy::Review);
     d.ask("go").calls(&[("edit", "x")]);
     let miss = ToolOutput::failed("not found; nearest is line 3", "miss");
-    d.give(Input::Proposed {
-        call: CallId(1),
-        refused: Some(miss),
-    });
+    d.give(Input::Proposed { call: CallId(1), refused: Some(miss) });
     assert_eq!(d.tail(1), [(Role::Tool, "not found; nearest is line 3")]);
     assert_eq!(d.request().messages.len(), 4);
 }
@@ -266,10 +204,7 @@ fn policies_decide_who_is_asked() {
     ] {
         let mut d = Driver::new(policy);
         d.ask("go").calls(&[(tool, "x")]);
-        let was_asked = d
-            .effects
-            .iter()
-            .any(|e| matches!(e, Effect::AskApproval(_)));
+        let was_asked = d.effects.iter().any(|e| matches!(e, Effect::AskApproval(_)));
         assert_eq!(was_asked, asked, "{policy:?} {tool}");
         let was_refused = d.agent.conversation.iter().any(|m| m.text == "plan only");
         assert_eq!(was_refused, refused, "{policy:?} {tool}");
@@ -281,14 +216,8 @@ fn automatic_policies_write_without_a_review() {
     for policy in [Policy::AutoEdit, Policy::Auto] {
         let mut d = Driver::new(policy);
         d.ask("go").calls(&[("edit", "x")]);
-        d.give(Input::Proposed {
-            call: CallId(1),
-            refused: None,
-        });
-        assert!(d.has(&Effect::Write {
-            calls: vec![CallId(1)],
-            decisions: None
-        }));
+        d.give(Input::Proposed { call: CallId(1), refused: None });
+        assert!(d.has(&Effect::Write { calls: vec![CallId(1)], decisions: None }));
     }
 }
 
@@ -296,10 +225,7 @@ fn automatic_policies_write_without_a_review() {
 fn an_approval_for_the_session_is_not_asked_again() {
     let mut d = Driver::new(Policy::Review);
     d.ask("go").calls(&[("shell", "a"), ("shell", "b")]);
-    d.give(Input::Approved {
-        call: CallId(1),
-        approval: Approval::Session,
-    });
+    d.give(Input::Approved { call: CallId(1), approval: Approval::Session });
     d.done(1, "ok");
     assert!(matches!(d.effects.last(), Some(Effect::RunTool(call)) if call.id == CallId(2)));
 }
@@ -308,13 +234,8 @@ fn an_approval_for_the_session_is_not_asked_again() {
 fn a_denied_call_reaches_the_model_with_its_reason() {
     let mut d = Driver::new(Policy::Review);
     d.ask("go").calls(&[("shell", "rm")]);
-    let approval = Approval::Deny {
-        reason: "never".into(),
-    };
-    d.give(Input::Approved {
-        call: CallId(1),
-        approval,
-    });
+    let approval = Approval::Deny { reason: "never".into() };
+    d.give(Input::Approved { call: CallId(1), approval });
     assert_eq!(d.tail(1), [(Role::Tool, "never")]);
 }
 
@@ -324,41 +245,24 @@ fn an_interrupt_leaves_every_call_answered_and_the_agent_idle() {
     type Step = fn(&mut Driver);
     let stages: [(&str, Step); 5] = [
         ("generating", |d| {
-            let call = ToolCall {
-                id: CallId(0),
-                name: "read".into(),
-                args: Default::default(),
-            };
-            d.model(EngineEvent::Call {
-                call,
-                repairs: Vec::new(),
-            });
+            let call = ToolCall { id: CallId(0), name: "read".into(), args: Default::default() };
+            d.model(EngineEvent::Call { call, repairs: Vec::new() });
             d.give(Input::Interrupt).end(FinishReason::Cancelled);
         }),
         ("proposing", |d| {
-            d.calls(&[("edit", "x"), ("read", "y")])
-                .give(Input::Interrupt);
+            d.calls(&[("edit", "x"), ("read", "y")]).give(Input::Interrupt);
         }),
         ("reviewing", |d| {
             d.calls(&[("edit", "x"), ("read", "y")]);
-            d.give(Input::Proposed {
-                call: CallId(1),
-                refused: None,
-            })
-            .give(Input::Interrupt);
+            d.give(Input::Proposed { call: CallId(1), refused: None }).give(Input::Interrupt);
         }),
         ("asked", |d| {
-            d.calls(&[("shell", "x"), ("read", "y")])
-                .give(Input::Interrupt);
+            d.calls(&[("shell", "x"), ("read", "y")]).give(Input::Interrupt);
         }),
         ("running", |d| {
-            d.calls(&[("read", "x"), ("read", "y")])
-                .give(Input::Interrupt);
+            d.calls(&[("read", "x"), ("read", "y")]).give(Input::Interrupt);
             let output = ToolOutput::stopped("stopped");
-            d.give(Input::ToolDone {
-                call: CallId(1),
-                output,
-            });
+            d.give(Input::ToolDone { call: CallId(1), output });
         }),
     ];
     for (name, stage) in stages {
@@ -368,19 +272,10 @@ fn an_interrupt_leaves_every_call_answered_and_the_agent_idle() {
         assert_eq!(d.outcome(), Some(&Outcome::Interrupted), "{name}");
         assert!(d.agent.is_idle(), "{name}");
         let called: usize = d.agent.conversation.iter().map(|m| m.calls.len()).sum();
-        let answered = d
-            .agent
-            .conversation
-            .iter()
-            .filter(|m| m.role == Role::Tool)
-            .count();
+        let answered = d.agent.conversation.iter().filter(|m| m.role == Role::Tool).count();
         assert_eq!(called, answered, "{name}");
         d.ask("again");
-        assert_eq!(
-            d.request().messages.last().map(|m| m.text.as_str()),
-            Some("again"),
-            "{name}"
-        );
+        assert_eq!(d.request().messages.last().map(|m| m.text.as_str()), Some("again"), "{name}");
     }
 }
 
@@ -391,26 +286,19 @@ fn a_message_typed_during_a_turn_goes_in_at_the_next_step() {
     d.ask("and mind the tests");
     d.done(1, "text");
     let last: Vec<_> = d.tail(2);
-    assert_eq!(
-        last,
-        [(Role::Tool, "text"), (Role::User, "and mind the tests")]
-    );
+    assert_eq!(last, [(Role::Tool, "text"), (Role::User, "and mind the tests")]);
 }
 
 #[test]
 fn empty_answers_and_loops_are_nudged_and_then_given_up() {
-    for (reason, nudge) in [
-        (FinishReason::Stop, "say something"),
-        (FinishReason::Loop, "you repeat yourself"),
-    ] {
+    for (reason, nudge) in
+        [(FinishReason::Stop, "say something"), (FinishReason::Loop, "you repeat yourself")]
+    {
         let mut d = Driver::new(Policy::Review);
         d.ask("go").end(reason);
         assert_eq!(d.tail(1), [(Role::User, nudge)]);
         d.end(reason);
-        assert!(
-            matches!(d.outcome(), Some(Outcome::Failed { .. })),
-            "{reason:?}"
-        );
+        assert!(matches!(d.outcome(), Some(Outcome::Failed { .. })), "{reason:?}");
     }
 }
 
@@ -421,9 +309,7 @@ fn calls_that_cannot_be_run_are_told_and_given_up_when_they_go_on() {
         message: "There is no tool fly.".into(),
     };
     let mut d = Driver::new(Policy::Review);
-    d.ask("go")
-        .model(EngineEvent::BadCall(problem.clone()))
-        .stop();
+    d.ask("go").model(EngineEvent::BadCall(problem.clone())).stop();
     assert_eq!(d.tail(1), [(Role::Tool, "There is no tool fly.")]);
     d.model(EngineEvent::BadCall(problem)).stop();
     assert!(matches!(d.outcome(), Some(Outcome::Failed { .. })));
@@ -458,10 +344,7 @@ fn an_undo_is_told_to_the_model_with_the_next_message() {
     let mut d = Driver::new(Policy::Review);
     d.give(Input::Undo);
     assert_eq!(d.effects, [Effect::Restore]);
-    d.give(Input::Undone {
-        note: Some("a.txt was restored".into()),
-    })
-    .ask("next");
+    d.give(Input::Undone { note: Some("a.txt was restored".into()) }).ask("next");
     assert_eq!(d.tail(1), [(Role::User, "a.txt was restored\n\nnext")]);
 }
 
@@ -470,10 +353,7 @@ fn undo_and_new_are_refused_while_a_turn_runs() {
     for input in [Input::Undo, Input::NewSession] {
         let mut d = Driver::new(Policy::Review);
         d.ask("go").give(input);
-        assert!(matches!(
-            &d.effects[..],
-            [Effect::Emit(Event::Notice { .. })]
-        ));
+        assert!(matches!(&d.effects[..], [Effect::Emit(Event::Notice { .. })]));
         assert!(!d.agent.is_idle());
     }
 }
@@ -481,24 +361,11 @@ fn undo_and_new_are_refused_while_a_turn_runs() {
 #[test]
 fn answers_that_come_too_late_are_ignored() {
     for input in [
-        Input::Reviewed {
-            decisions: Vec::new(),
-        },
-        Input::Written {
-            outputs: Vec::new(),
-        },
-        Input::Approved {
-            call: CallId(9),
-            approval: Approval::Once,
-        },
-        Input::ToolDone {
-            call: CallId(9),
-            output: ToolOutput::done("", ""),
-        },
-        Input::Proposed {
-            call: CallId(9),
-            refused: None,
-        },
+        Input::Reviewed { decisions: Vec::new() },
+        Input::Written { outputs: Vec::new() },
+        Input::Approved { call: CallId(9), approval: Approval::Once },
+        Input::ToolDone { call: CallId(9), output: ToolOutput::done("", "") },
+        Input::Proposed { call: CallId(9), refused: None },
         Input::Engine(EngineEvent::Text("late".into())),
         Input::Interrupt,
     ] {

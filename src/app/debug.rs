@@ -11,40 +11,15 @@ use std::path::{Path, PathBuf};
 
 pub(super) fn run(command: DebugCommand) -> Result<u8> {
     match command {
-        DebugCommand::Tokens {
-            model,
-            decode,
-            special,
-        } => tokens(&model, decode, special),
+        DebugCommand::Tokens { model, decode, special } => tokens(&model, decode, special),
         DebugCommand::Template { model } => template(&model),
-        DebugCommand::Logits {
-            model,
-            ids,
-            all,
-            out,
-            chunk,
-            recurrent,
-            fast,
-        } => {
-            let options = LogitOptions {
-                chunk: chunk.unwrap_or(0),
-                recurrent,
-                all,
-            };
+        DebugCommand::Logits { model, ids, all, out, chunk, recurrent, fast } => {
+            let options = LogitOptions { chunk: chunk.unwrap_or(0), recurrent, all };
             logits(&model, &ids, options, fast, out.as_deref())
         }
-        DebugCommand::Greedy {
-            model,
-            ids,
-            n,
-            fast,
-        } => {
+        DebugCommand::Greedy { model, ids, n, fast } => {
             let mut model = debug::model(&model, &engine_options(fast))?;
-            let options = LogitOptions {
-                chunk: 0,
-                recurrent: false,
-                all: false,
-            };
+            let options = LogitOptions { chunk: 0, recurrent: false, all: false };
             print(&json!({ "ids": debug::greedy(&mut *model, &ids, n, options)? }))
         }
         DebugCommand::Parse { tools } => parse(tools),
@@ -53,15 +28,8 @@ pub(super) fn run(command: DebugCommand) -> Result<u8> {
 }
 
 fn engine_options(fast: bool) -> EngineOptions {
-    let numerics = if fast {
-        Numerics::Fast
-    } else {
-        Numerics::Exact
-    };
-    EngineOptions {
-        numerics,
-        ..EngineOptions::default()
-    }
+    let numerics = if fast { Numerics::Fast } else { Numerics::Exact };
+    EngineOptions { numerics, ..EngineOptions::default() }
 }
 
 fn print(value: &Value) -> Result<u8> {
@@ -71,9 +39,7 @@ fn print(value: &Value) -> Result<u8> {
 
 fn input() -> Result<String> {
     let mut text = String::new();
-    std::io::stdin()
-        .read_to_string(&mut text)
-        .context("standard input is not UTF-8 text")?;
+    std::io::stdin().read_to_string(&mut text).context("standard input is not UTF-8 text")?;
     Ok(text)
 }
 
@@ -99,9 +65,7 @@ fn template(model: &Path) -> Result<u8> {
         variables = kwargs;
     }
     variables.extend(given);
-    variables
-        .entry("add_generation_prompt")
-        .or_insert(Value::Bool(true));
+    variables.entry("add_generation_prompt").or_insert(Value::Bool(true));
     let rendered = debug::render(&template, &tokenizer, variables)?;
     print(&json!({ "text": rendered.text, "ids": rendered.ids }))
 }
@@ -135,10 +99,7 @@ fn logits(
 fn parse(tools: Option<PathBuf>) -> Result<u8> {
     let path = tools.unwrap_or_else(|| cases_folder().join("tools.json"));
     let text = std::fs::read_to_string(&path).with_context(|| {
-        format!(
-            "cannot read tool sets from {}; name them with --tools",
-            path.display()
-        )
+        format!("cannot read tool sets from {}; name them with --tools", path.display())
     })?;
     let tools: Value =
         serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
@@ -160,9 +121,7 @@ fn lines(answer: impl Fn(&str) -> Result<Value>) -> Result<u8> {
         }
         let value = answer(&line).unwrap_or_else(|error| {
             code = 1;
-            let id = serde_json::from_str::<Value>(&line)
-                .ok()
-                .and_then(|v| v.get("id").cloned());
+            let id = serde_json::from_str::<Value>(&line).ok().and_then(|v| v.get("id").cloned());
             json!({ "id": id, "error": format!("{error:#}") })
         });
         writeln!(out, "{value}")?;

@@ -15,10 +15,7 @@ pub(super) const PROMPT: &str = "Fix the failing test.";
 /// Settings of the demo: one game, three tools, greedy, and a project whose tests are ours.
 pub(super) fn settings(model: &Path) -> Vec<String> {
     [
-        &format!(
-            "model={}",
-            toml::Value::from(model.to_string_lossy().as_ref())
-        ),
+        &format!("model={}", toml::Value::from(model.to_string_lossy().as_ref())),
         "profile=demo",
         "sampling.temperature=0.0",
         "approval.verify=allow",
@@ -37,21 +34,14 @@ pub(super) fn model(paths: &Paths) -> Result<PathBuf> {
     }
     let fresh = tempfile::NamedTempFile::new_in(&folder)?;
     std::fs::write(fresh.path(), MODEL)?;
-    fresh
-        .persist(&path)
-        .with_context(|| format!("cannot write {}", path.display()))?;
+    fresh.persist(&path).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
 }
 
 /// A fresh copy of the sample repository in a temporary folder that stays, so that it can be looked at.
 pub(super) fn repository() -> Result<PathBuf> {
-    let folder = tempfile::Builder::new()
-        .prefix("tessera-demo-")
-        .tempdir()?
-        .keep();
-    SAMPLE
-        .extract(&folder)
-        .context("cannot write the sample repository")?;
+    let folder = tempfile::Builder::new().prefix("tessera-demo-").tempdir()?.keep();
+    SAMPLE.extract(&folder).context("cannot write the sample repository")?;
     commit(&folder)?;
     Ok(folder)
 }
@@ -71,9 +61,7 @@ pub(super) fn export(folder: &Path) -> Result<()> {
 fn commit(folder: &Path) -> Result<()> {
     let repository = git2::Repository::init_opts(
         folder,
-        git2::RepositoryInitOptions::new()
-            .initial_head("main")
-            .external_template(false),
+        git2::RepositoryInitOptions::new().initial_head("main").external_template(false),
     )?;
     let mut index = repository.index()?;
     index.add_all(["*"], git2::IndexAddOption::DEFAULT, None)?;

@@ -52,10 +52,8 @@ where
     F: FnOnce(UnboundedReceiver<Event>, UnboundedSender<Op>) -> Fut,
     Fut: Future,
 {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         let (events_in, events) = unbounded_channel();
         let (ops, ops_out) = unbounded_channel();
@@ -75,9 +73,7 @@ fn execute(exec: Exec, paths: &Paths) -> Result<u8> {
     let prompt = match exec.prompt.as_deref() {
         Some("-") | None => {
             let mut text = String::new();
-            std::io::stdin()
-                .read_to_string(&mut text)
-                .context("cannot read standard input")?;
+            std::io::stdin().read_to_string(&mut text).context("cannot read standard input")?;
             text
         }
         Some(prompt) => prompt.to_owned(),
@@ -90,11 +86,7 @@ fn execute(exec: Exec, paths: &Paths) -> Result<u8> {
 
 fn headless_turn(start: Start, prompt: String, json: bool) -> Result<u8> {
     let house = start.build()?;
-    let options = headless::Options {
-        prompt,
-        json,
-        nobody: house.nobody()?,
-    };
+    let options = headless::Options { prompt, json, nobody: house.nobody()? };
     Ok(serve(house, |events, ops| headless::run(events, ops, options))?.code())
 }
 
@@ -110,13 +102,8 @@ fn play(demo: Demo, paths: &Paths) -> Result<u8> {
         return Ok(0);
     }
     let repository = demo::repository()?;
-    let mut common = Common {
-        cd: Some(repository.clone()),
-        ..demo.common
-    };
-    common
-        .set
-        .splice(0..0, demo::settings(&demo::model(paths)?));
+    let mut common = Common { cd: Some(repository.clone()), ..demo.common };
+    common.set.splice(0..0, demo::settings(&demo::model(paths)?));
     let code = if demo.headless {
         common.set.insert(0, "policy=auto".into());
         headless_turn(Start::new(common, paths), demo::PROMPT.into(), false)

@@ -10,10 +10,7 @@ use std::path::Path;
 pub(super) fn load(common: &Common, paths: &Paths) -> Result<(Config, Vec<String>)> {
     let mut layers = Vec::new();
     layers.extend(user_file(&paths.config.join("config.toml"))?);
-    layers.push(Layer {
-        place: "command line".into(),
-        text: flags(common)?,
-    });
+    layers.push(Layer { place: "command line".into(), text: flags(common)? });
     Ok(config::load(&layers)?)
 }
 
@@ -22,11 +19,7 @@ fn user_file(path: &Path) -> Result<Option<Layer>> {
     match std::fs::read_to_string(path) {
         Ok(text) => Ok(Some(Layer { place, text })),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ConfigError::Unreadable {
-            place,
-            reason: error.to_string(),
-        }
-        .into()),
+        Err(error) => Err(ConfigError::Unreadable { place, reason: error.to_string() }.into()),
     }
 }
 
@@ -40,9 +33,7 @@ fn flags(common: &Common) -> Result<String> {
         merge(&mut table, dotted(key.trim(), value.trim())?);
     }
     if let Some(model) = &common.model {
-        let model = model
-            .to_str()
-            .context("the model's path is not valid UTF-8; rename it")?;
+        let model = model.to_str().context("the model's path is not valid UTF-8; rename it")?;
         table.insert("model".into(), model.into());
     }
     if let Some(policy) = common.policy {
@@ -65,9 +56,7 @@ fn dotted(key: &str, value: &str) -> Result<toml::Table> {
         return Ok(table);
     }
     let quoted = toml::Value::from(value).to_string();
-    format!("{key} = {quoted}")
-        .parse()
-        .with_context(|| format!("-c {key}: not a setting's name"))
+    format!("{key} = {quoted}").parse().with_context(|| format!("-c {key}: not a setting's name"))
 }
 
 fn merge(into: &mut toml::Table, from: toml::Table) {
@@ -108,18 +97,11 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let paths = Paths::under(home.path());
         std::fs::create_dir_all(&paths.config).unwrap();
-        std::fs::write(
-            paths.config.join("config.toml"),
-            "theme = \"light\"\npolicy = \"plan\"\n",
-        )
-        .unwrap();
+        std::fs::write(paths.config.join("config.toml"), "theme = \"light\"\npolicy = \"plan\"\n")
+            .unwrap();
         let common = Common {
             policy: Some(PolicyArg::Auto),
-            set: vec![
-                "limits.steps=7".into(),
-                "limits.max_tokens=9".into(),
-                "theme=ansi".into(),
-            ],
+            set: vec!["limits.steps=7".into(), "limits.max_tokens=9".into(), "theme=ansi".into()],
             ..Common::default()
         };
         let (config, warnings) = load(&common, &paths).unwrap();

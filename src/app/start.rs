@@ -38,18 +38,11 @@ pub(super) struct House {
 
 impl<'a> Start<'a> {
     pub fn new(common: Common, paths: &'a Paths) -> Self {
-        Self {
-            common,
-            paths,
-            resume: None,
-        }
+        Self { common, paths, resume: None }
     }
 
     pub fn resuming(self, session: Option<String>) -> Self {
-        Self {
-            resume: Some(session),
-            ..self
-        }
+        Self { resume: Some(session), ..self }
     }
 
     /// Checks everything that can be checked before the first frame, cheap and often wrong first.
@@ -74,21 +67,8 @@ impl<'a> Start<'a> {
         let replay = super::replay::events(&history);
         let setup = setup(&config, &assets, &workspace, tools, history)?;
         let (engine, loading) = self.engine(&config)?;
-        let parts = Parts {
-            engine,
-            loading,
-            setup,
-            workspace,
-            context,
-            recorder,
-        };
-        Ok(House {
-            parts,
-            config,
-            assets,
-            warnings,
-            replay,
-        })
+        let parts = Parts { engine, loading, setup, workspace, context, recorder };
+        Ok(House { parts, config, assets, warnings, replay })
     }
 
     fn session(&self, workspace: &Workspace) -> Result<(Recorder, Vec<Message>, Vec<String>)> {
@@ -97,11 +77,7 @@ impl<'a> Start<'a> {
                 let recorder = Recorder::create(self.paths, workspace.root());
                 Ok((recorder, Vec::new(), Vec::new()))
             }
-            Some(wanted) => Ok(Recorder::resume(
-                self.paths,
-                workspace.root(),
-                wanted.as_deref(),
-            )?),
+            Some(wanted) => Ok(Recorder::resume(self.paths, workspace.root(), wanted.as_deref())?),
         }
     }
 
@@ -164,17 +140,9 @@ fn offered(registry: &Registry, config: &Config) -> Result<Vec<ToolSpec>> {
         .tools
         .iter()
         .map(|name| {
-            registry
-                .specs()
-                .iter()
-                .find(|spec| spec.name == *name)
-                .cloned()
-                .ok_or_else(|| {
-                    anyhow!(
-                        "profile \"{}\" names a tool that does not exist: {name}",
-                        config.profile
-                    )
-                })
+            registry.specs().iter().find(|spec| spec.name == *name).cloned().ok_or_else(|| {
+                anyhow!("profile \"{}\" names a tool that does not exist: {name}", config.profile)
+            })
         })
         .collect()
 }
@@ -238,10 +206,7 @@ fn texts(assets: &Assets) -> Result<Texts> {
 impl House {
     pub fn runtime(self, events: UnboundedSender<Event>) -> Runtime {
         for text in self.warnings {
-            let _ = events.send(Event::Notice {
-                level: Level::Warning,
-                text,
-            });
+            let _ = events.send(Event::Notice { level: Level::Warning, text });
         }
         Runtime::new(self.parts, events)
     }
@@ -258,17 +223,12 @@ impl House {
         for (name, text) in self.assets.themes() {
             let (theme, warnings) = Theme::parse(&name, &text);
             self.warnings.extend(warnings);
-            let at = if name == self.config.theme {
-                0
-            } else {
-                themes.len()
-            };
+            let at = if name == self.config.theme { 0 } else { themes.len() };
             found |= at == 0 && name == self.config.theme;
             themes.insert(at, theme.limited(depth));
         }
         if !found {
-            self.warnings
-                .push(format!("there is no theme \"{}\"", self.config.theme));
+            self.warnings.push(format!("there is no theme \"{}\"", self.config.theme));
         }
         TuiOptions {
             themes,
@@ -292,11 +252,7 @@ pub(super) fn list_sessions(common: &Common, paths: &Paths) -> Result<u8> {
         println!("no conversations in {} yet", workspace.root().display());
     }
     for summary in found {
-        println!(
-            "{}  {}",
-            summary.id,
-            crate::protocol::visible(&summary.title)
-        );
+        println!("{}  {}", summary.id, crate::protocol::visible(&summary.title));
     }
     Ok(0)
 }

@@ -107,8 +107,7 @@ impl Assets {
 
     /// The prompt `name`: a path below `prompts/` without `.md`.
     pub fn prompt(&self, name: &str) -> Option<&str> {
-        self.get(AssetKind::Prompts, &format!("{name}.md"))
-            .map(|asset| asset.text.as_str())
+        self.get(AssetKind::Prompts, &format!("{name}.md")).map(|asset| asset.text.as_str())
     }
 
     /// All themes by name (without `.toml`), sorted.
@@ -151,11 +150,7 @@ impl Assets {
     }
 
     fn add(&mut self, kind: AssetKind, name: String, text: String, origin: Origin) {
-        let asset = Asset {
-            name: name.clone(),
-            text,
-            origin,
-        };
+        let asset = Asset { name: name.clone(), text, origin };
         self.texts.insert((kind.folder(), name), asset);
     }
 }
@@ -221,10 +216,7 @@ mod tests {
         std::fs::write(user.join("themes/mine.toml"), "").unwrap();
         std::fs::write(project.join("tools/mine.md"), "project").unwrap();
         let (assets, warnings) = Assets::load(Some(&user));
-        assert!(
-            warnings.len() == 1 && warnings[0].contains("bad.md"),
-            "{warnings:?}"
-        );
+        assert!(warnings.len() == 1 && warnings[0].contains("bad.md"), "{warnings:?}");
         let origin = |assets: &Assets, name| assets.get(AssetKind::Tools, name).map(|a| a.origin);
         assert_eq!(origin(&assets, "read.md"), Some(Origin::User));
         assert_eq!(origin(&assets, ".swp"), None);

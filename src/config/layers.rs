@@ -56,14 +56,9 @@ pub fn load(layers: &[Layer]) -> Result<(Config, Vec<String>), ConfigError> {
         .map_err(|error: toml::de::Error| ConfigError::Defaults(error.to_string()))?;
     let mut warnings = Vec::new();
     for layer in layers {
-        let table: Table =
-            layer
-                .text
-                .parse()
-                .map_err(|error: toml::de::Error| ConfigError::Syntax {
-                    place: layer.place.clone(),
-                    reason: error.to_string(),
-                })?;
+        let table: Table = layer.text.parse().map_err(|error: toml::de::Error| {
+            ConfigError::Syntax { place: layer.place.clone(), reason: error.to_string() }
+        })?;
         for (key, value) in flatten(&table) {
             apply(&mut merged, &key, value, &layer.place, &mut warnings);
         }
@@ -129,10 +124,9 @@ fn known(merged: &Table, path: &[String]) -> bool {
         [section, key] if section == "sampling" => SAMPLING.contains(&key.as_str()),
         [section, _, key] if section == "profiles" => key == "prompt" || key == "tools",
         [key] => merged.get(key).is_some_and(|value| !value.is_table()),
-        [section, key] => merged
-            .get(section)
-            .and_then(Value::as_table)
-            .is_some_and(|t| t.contains_key(key)),
+        [section, key] => {
+            merged.get(section).and_then(Value::as_table).is_some_and(|t| t.contains_key(key))
+        }
         _ => false,
     }
 }
@@ -144,9 +138,7 @@ fn set(table: &mut Table, path: &[String], value: Value) {
             table.insert(key.clone(), value);
         }
         [key, rest @ ..] => {
-            let inner = table
-                .entry(key.clone())
-                .or_insert_with(|| Value::Table(Table::new()));
+            let inner = table.entry(key.clone()).or_insert_with(|| Value::Table(Table::new()));
             if let Value::Table(inner) = inner {
                 set(inner, rest, value);
             }

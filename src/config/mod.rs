@@ -131,11 +131,9 @@ pub struct Profile {
 impl Config {
     /// The profile in use, or the names there are.
     pub fn profile(&self) -> Result<&Profile, ConfigError> {
-        self.profiles
-            .get(&self.profile)
-            .ok_or_else(|| ConfigError::UnknownProfile {
-                name: self.profile.clone(),
-                known: self.profiles.keys().cloned().collect::<Vec<_>>().join(", "),
-            })
+        self.profiles.get(&self.profile).ok_or_else(|| ConfigError::UnknownProfile {
+            name: self.profile.clone(),
+            known: self.profiles.keys().cloned().collect::<Vec<_>>().join(", "),
+        })
     }
 }

@@ -4,10 +4,7 @@ use super::{Ask, ConfigError, Layer, load};
 use crate::protocol::{Policy, Sampling};
 
 fn layer(text: &str) -> Layer {
-    Layer {
-        place: "user.toml".into(),
-        text: text.into(),
-    }
+    Layer { place: "user.toml".into(), text: text.into() }
 }
 
 #[test]
@@ -27,11 +24,7 @@ fn a_later_layer_wins_key_by_key() {
     ])
     .expect("config");
     assert_eq!(
-        (
-            config.theme.as_str(),
-            config.limits.steps,
-            config.limits.max_tokens
-        ),
+        (config.theme.as_str(), config.limits.steps, config.limits.max_tokens),
         ("light", 7, 9)
     );
     assert_eq!(config.sampling.over(&Sampling::default()).seed, 4);
@@ -53,32 +46,21 @@ fn unknown_keys_and_bad_values_are_reported_and_leave_the_rest() {
         let (config, warnings) = load(&[layer(&text), layer("theme = \"light\"")]).expect("config");
         assert_eq!(warnings.len(), 1, "{text}: {warnings:?}");
         assert!(warnings[0].contains(warning), "{text}: {warnings:?}");
-        assert_eq!(
-            (config.theme.as_str(), config.policy),
-            ("light", Policy::Review)
-        );
+        assert_eq!((config.theme.as_str(), config.policy), ("light", Policy::Review));
     }
 }
 
 #[test]
 fn own_profiles_can_be_added_and_unknown_ones_are_named() {
-    let (config, _) = load(&[layer(
-        "profile = \"mine\"\n[profiles.mine]\nprompt = \"p\"\n",
-    )])
-    .expect("config");
+    let (config, _) =
+        load(&[layer("profile = \"mine\"\n[profiles.mine]\nprompt = \"p\"\n")]).expect("config");
     assert_eq!(config.profile().expect("profile").prompt, "p");
     let (config, _) = load(&[layer("profile = \"none\"")]).expect("config");
-    assert!(matches!(
-        config.profile(),
-        Err(ConfigError::UnknownProfile { .. })
-    ));
+    assert!(matches!(config.profile(), Err(ConfigError::UnknownProfile { .. })));
 }
 
 #[test]
 fn text_that_is_not_toml_stops_with_place_and_line() {
     let error = load(&[layer("a = = 3")]).expect_err("syntax").to_string();
-    assert!(
-        error.contains("user.toml") && error.contains("line 1"),
-        "{error}"
-    );
+    assert!(error.contains("user.toml") && error.contains("line 1"), "{error}");
 }

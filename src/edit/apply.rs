@@ -9,7 +9,7 @@ use super::replace::Found;
 use super::text::{Splice, Text, in_encoding};
 use super::tolerance::{Tolerance, report};
 use super::{
-    EditError, EditRequest, ErrorCode, FileChange, FileView, Node, Outcome, near, patch, write,
+    EditError, EditRequest, ErrorCode, FileChange, FileView, Node, Outcome, patch, suggest, write,
 };
 use std::sync::Arc;
 
@@ -19,29 +19,12 @@ use std::sync::Arc;
 /// The refusal, with a message for the model.
 pub fn apply(request: &EditRequest, view: &dyn FileView) -> Result<Outcome, EditError> {
     let outcome = match request {
-        EditRequest::Edit {
-            path,
-            old,
-            new,
-            all,
-        } => edits(
-            view,
-            path,
-            &[Wanted {
-                old,
-                new,
-                all: *all,
-            }],
-        ),
+        EditRequest::Edit { path, old, new, all } => {
+            edits(view, path, &[Wanted { old, new, all: *all }])
+        }
         EditRequest::Edits { path, edits: list } => {
-            let wanted: Vec<Wanted> = list
-                .iter()
-                .map(|(old, new)| Wanted {
-                    old,
-                    new,
-                    all: false,
-                })
-                .collect();
+            let wanted: Vec<Wanted> =
+                list.iter().map(|(old, new)| Wanted { old, new, all: false }).collect();
             edits(view, path, &wanted)
         }
         EditRequest::Write { path, content } => write::write(view, path, content),
@@ -75,34 +58,20 @@ pub(super) fn target(
     let refuse = |code, what: &str| Err(EditError::new(code, format!("{path}: {what}")));
     let resolved = view.resolve(path)?;
     match view.node(&resolved) {
-        Node::File {
-            read_only: true, ..
-        } => refuse(
-            ErrorCode::ReadOnly,
-            "the file is read-only; ask before changing its mode",
-        ),
-        Node::File {
-            bytes,
-            read_only: false,
-        } => Ok((
-            resolved.clone(),
-            Some(Target {
-                path: resolved,
-                bytes,
-            }),
-        )),
+        Node::File { read_only: true, .. } => {
+            refuse(ErrorCode::ReadOnly, "the file is read-only; ask before changing its mode")
+        }
+        Node::File { bytes, read_only: false } => {
+            Ok((resolved.clone(), Some(Target { path: resolved, bytes })))
+        }
         Node::Directory => refuse(ErrorCode::IsDirectory, "this is a directory, not a file"),
         Node::Special => refuse(ErrorCode::NotRegular, "not a regular file"),
         Node::Missing => {
             let parents = resolved.match_indices('/').map(|(at, _)| &resolved[..at]);
-            match parents
-                .map(|parent| view.node(parent))
-                .any(|node| blocks(&node))
-            {
-                true => refuse(
-                    ErrorCode::NotRegular,
-                    "a part of this path is a file, not a directory",
-                ),
+            match parents.map(|parent| view.node(parent)).any(|node| blocks(&node)) {
+                true => {
+                    refuse(ErrorCode::NotRegular, "a part of this path is a file, not a directory")
+                }
                 false => Ok((resolved, None)),
             }
         }
@@ -146,15 +115,12 @@ pub(super) fn fresh(
 }
 
 pub(super) fn no_such_file(view: &dyn FileView, path: &str) -> EditError {
-    let near = near::paths(path, &view.paths());
+    let near = suggest::paths(path, &view.paths());
     let hint = match near.is_empty() {
         true => String::new(),
         false => format!("; did you mean {}?", near.join(" or ")),
     };
-    EditError::new(
-        ErrorCode::NoSuchFile,
-        format!("{path}: there is no such file{hint}"),
-    )
+    EditError::new(ErrorCode::NoSuchFile, format!("{path}: there is no such file{hint}"))
 }
 
 fn edits(view: &dyn FileView, path: &str, list: &[Wanted]) -> Result<Outcome, EditError> {
@@ -177,9 +143,7 @@ fn edits(view: &dyn FileView, path: &str, list: &[Wanted]) -> Result<Outcome, Ed
         return Err(named(index, EditError::new(ErrorCode::SameText, message)).within(path));
     }
     fresh(view, path, &resolved, Some(&file.bytes))?;
-    let ascii = list
-        .iter()
-        .all(|wanted| wanted.old.is_ascii() && wanted.new.is_ascii());
+    let ascii = list.iter().all(|wanted| wanted.old.is_ascii() && wanted.new.is_ascii());
     let attempt = |text: &Text| replace_all(text, list, &named);
     let (bytes, soft) =
         in_encoding(&file.bytes, ascii, &attempt).map_err(|error| error.within(path))?;
@@ -229,16 +193,9 @@ pub(super) fn soft_of(text: &Text) -> Vec<Tolerance> {
 fn one(text: &Text, wanted: Wanted) -> Result<Vec<Found>, EditError> {
     let whole = 0..text.text.len();
     if wanted.old.is_empty() {
-        let splice = Splice {
-            range: whole.clone(),
-            text: wanted.new.to_owned(),
-        };
+        let splice = Splice { range: whole.clone(), text: wanted.new.to_owned() };
         return match text.text.is_empty() {
-            true => Ok(vec![Found {
-                range: whole,
-                splice,
-                soft: Vec::new(),
-            }]),
+            true => Ok(vec![Found { range: whole, splice, soft: Vec::new() }]),
             false => Err(EditError::new(
                 ErrorCode::EmptyOld,
                 "the old text is empty but the file is not; quote the text to replace",
@@ -247,11 +204,7 @@ fn one(text: &Text, wanted: Wanted) -> Result<Vec<Found>, EditError> {
     }
     // The byte order mark is not part of the text here, but a model may have seen it.
     let plain = |given| strip_bom(text, given);
-    let wanted = Wanted {
-        old: plain(wanted.old),
-        new: plain(wanted.new),
-        ..wanted
-    };
+    let wanted = Wanted { old: plain(wanted.old), new: plain(wanted.new), ..wanted };
     let fewer = wanted.new.lines().count() < wanted.old.lines().count();
     if let Some((_, line)) = elided::stand_in(wanted.new, &text.text, false).filter(|_| fewer) {
         return Err(elided_error("new", &line));
@@ -300,10 +253,7 @@ fn delete(view: &dyn FileView, path: &str) -> Result<Outcome, EditError> {
         after: None,
         executable: None,
     };
-    Ok(Outcome {
-        changes: vec![change],
-        soft: Vec::new(),
-    })
+    Ok(Outcome { changes: vec![change], soft: Vec::new() })
 }
 
 fn rename(view: &dyn FileView, from: &str, to: &str) -> Result<Outcome, EditError> {
@@ -317,10 +267,7 @@ fn rename(view: &dyn FileView, from: &str, to: &str) -> Result<Outcome, EditErro
         after: Some(file.bytes),
         executable: None,
     };
-    Ok(Outcome {
-        changes: vec![change],
-        soft: Vec::new(),
-    })
+    Ok(Outcome { changes: vec![change], soft: Vec::new() })
 }
 
 /// The resolved path `to`, at which `from` can be put.
@@ -328,12 +275,7 @@ fn rename(view: &dyn FileView, from: &str, to: &str) -> Result<Outcome, EditErro
 /// # Errors
 /// `exists`, and what [`target`] gives for paths that cannot be.
 pub(super) fn free(view: &dyn FileView, to: &str, from: &str) -> Result<String, EditError> {
-    let exists = || {
-        EditError::new(
-            ErrorCode::Exists,
-            format!("{to}: there is something already"),
-        )
-    };
+    let exists = || EditError::new(ErrorCode::Exists, format!("{to}: there is something already"));
     let resolved = view.resolve(to)?;
     // Where the file system ignores case, the new name leads to the old file.
     if resolved.to_lowercase() == from.to_lowercase() {

@@ -63,18 +63,12 @@ fn put(tree: &mut MemoryTree, path: &str, file: &Value) -> Result<(), String> {
     } else if let Some(text) = text("text") {
         tree.write(path, text.as_bytes());
     } else if let Some(data) = text("b64") {
-        tree.write(
-            path,
-            STANDARD.decode(data).map_err(|error| error.to_string())?,
-        );
+        tree.write(path, STANDARD.decode(data).map_err(|error| error.to_string())?);
     } else {
         return Err("neither text nor b64 nor symlink nor special".to_owned());
     }
     if let Some(mode) = text("mode") {
-        tree.chmod(
-            path,
-            u32::from_str_radix(mode, 8).map_err(|error| error.to_string())?,
-        );
+        tree.chmod(path, u32::from_str_radix(mode, 8).map_err(|error| error.to_string())?);
     }
     Ok(())
 }
@@ -84,10 +78,7 @@ fn request(request: &Value) -> Result<EditRequest, EditError> {
     let mut args: Args = request.as_object().cloned().unwrap_or_default();
     if let Some(raw) = request["new_json"].as_str() {
         let new: String = serde_json::from_str(raw).map_err(|error| {
-            EditError::new(
-                ErrorCode::BadText,
-                format!("`new` is no valid text: {error}"),
-            )
+            EditError::new(ErrorCode::BadText, format!("`new` is no valid text: {error}"))
         })?;
         args.insert("new".to_owned(), Value::String(new));
     }

@@ -86,9 +86,7 @@ fn kind(line: &str) -> Option<Kind> {
     if opener.is_none() {
         return (leads && trails && hinted).then_some(Kind::Named);
     }
-    let starts = STARTS
-        .split('|')
-        .any(|start| has_word(&inner, start) && inner.starts_with(start));
+    let starts = STARTS.split('|').any(|start| has_word(&inner, start) && inner.starts_with(start));
     let ends = ENDS.split('|').any(|end| inner.ends_with(end));
     // `// ... the other methods`, `// existing methods ...`: but not `// check the other cases ...`.
     let dots = hinted && words <= 8 && (leads || (trails && starts));

@@ -77,24 +77,15 @@ pub(super) fn bom_len(bytes: &[u8], codec: Codec) -> usize {
         Codec::Utf8 | Codec::BrokenUtf8 => UTF8_BOM,
         Codec::Opaque | Codec::Legacy(_) => return 0,
     };
-    if bytes.starts_with(mark) {
-        mark.len()
-    } else {
-        0
-    }
+    if bytes.starts_with(mark) { mark.len() } else { 0 }
 }
 
 /// The legacy encodings in which the whole file decodes without an error.
 pub(super) fn candidates(bytes: &[u8]) -> Vec<&'static Encoding> {
     let decodes = |encoding: &&'static Encoding| {
-        encoding
-            .decode_without_bom_handling_and_without_replacement(bytes)
-            .is_some()
+        encoding.decode_without_bom_handling_and_without_replacement(bytes).is_some()
     };
-    [GBK, SHIFT_JIS, EUC_KR, BIG5]
-        .into_iter()
-        .filter(decodes)
-        .collect()
+    [GBK, SHIFT_JIS, EUC_KR, BIG5].into_iter().filter(decodes).collect()
 }
 
 /// True for a file that is UTF-8 but for a few bytes: more valid multi-byte characters than bad bytes.
@@ -124,11 +115,7 @@ fn legacy_len(encoding: &'static Encoding, bytes: &[u8], at: usize) -> usize {
     let lead = bytes[at];
     let next = bytes.get(at + 1).copied().unwrap_or(0);
     let len = if encoding == SHIFT_JIS {
-        if matches!(lead, 0..=0x80 | 0xa0..=0xdf | 0xfd..=0xff) {
-            1
-        } else {
-            2
-        }
+        if matches!(lead, 0..=0x80 | 0xa0..=0xdf | 0xfd..=0xff) { 1 } else { 2 }
     } else if lead <= 0x80 || lead == 0xff {
         1
     } else if encoding == GBK && next.is_ascii_digit() {
@@ -233,19 +220,11 @@ pub fn decode(bytes: &[u8]) -> Option<Decoded> {
             .into_iter()
             .map(|(c, _)| {
                 uncertain |= is_opaque(c);
-                if is_opaque(c) {
-                    char::REPLACEMENT_CHARACTER
-                } else {
-                    c
-                }
+                if is_opaque(c) { char::REPLACEMENT_CHARACTER } else { c }
             })
             .collect(),
     };
-    Some(Decoded {
-        text,
-        encoding: codec.name(),
-        uncertain,
-    })
+    Some(Decoded { text, encoding: codec.name(), uncertain })
 }
 
 /// The codec in which a file is shown; `None` for binary.
@@ -255,9 +234,7 @@ pub(super) fn display_codec(bytes: &[u8]) -> Option<Codec> {
         Kind::Binary => None,
         Kind::Unknown if is_mostly_utf8(bytes) => Some(Codec::BrokenUtf8),
         Kind::Unknown => {
-            let best = candidates(bytes)
-                .into_iter()
-                .max_by_key(|c| plausibility(bytes, c));
+            let best = candidates(bytes).into_iter().max_by_key(|c| plausibility(bytes, c));
             Some(best.map_or(Codec::BrokenUtf8, Codec::Legacy))
         }
     }

@@ -94,11 +94,7 @@ pub struct EditError {
 impl EditError {
     /// A refusal that names no line.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            near_line: None,
-        }
+        Self { code, message: message.into(), near_line: None }
     }
 
     /// The same refusal with `prefix` and a colon before the message.

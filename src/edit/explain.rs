@@ -25,11 +25,7 @@ pub(super) fn difference(file: &[&str], wanted: &[&str], place: Place) -> String
     }
     if !place.alike && wanted.len() > 1 {
         out.push_str(". The file there:");
-        for line in file
-            .iter()
-            .skip(place.first)
-            .take(wanted.len().min(MAX_SHOWN))
-        {
+        for line in file.iter().skip(place.first).take(wanted.len().min(MAX_SHOWN)) {
             let _ = write!(out, "\n{}", short(line));
         }
         if wanted.len() > MAX_SHOWN {
@@ -42,10 +38,7 @@ pub(super) fn difference(file: &[&str], wanted: &[&str], place: Place) -> String
 /// Both lines, and their first difference where the eye could miss it.
 fn read_otherwise(there: &str, wanted: &str) -> String {
     let mut out = format!("it reads `{}`, not `{}`", short(there), short(wanted));
-    let mut pairs = Pairs {
-        a: there.chars(),
-        b: wanted.chars(),
-    };
+    let mut pairs = Pairs { a: there.chars(), b: wanted.chars() };
     if let Some((Some(x), Some(y))) = pairs.first_difference()
         && !(x.is_ascii_graphic() && y.is_ascii_graphic())
     {
@@ -59,11 +52,7 @@ fn read_otherwise(there: &str, wanted: &str) -> String {
 /// The start of a line; U+FFFD for bytes without meaning.
 fn short(line: &str) -> String {
     let shown = |c| {
-        if is_opaque(c) {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            c
-        }
+        if is_opaque(c) { char::REPLACEMENT_CHARACTER } else { c }
     };
     let mut out: String = line.chars().take(MAX_WIDTH).map(shown).collect();
     if line.chars().nth(MAX_WIDTH).is_some() {
@@ -84,31 +73,18 @@ fn of_lines(there: &str, wanted: &str) -> Option<String> {
             indentation(&wanted[..wanted_indent]),
         ));
     }
-    let mut pairs = Pairs {
-        a: part.chars(),
-        b: wanted.chars(),
-    };
+    let mut pairs = Pairs { a: part.chars(), b: wanted.chars() };
     let (in_file, in_old) = pairs.first_difference()?;
     let (rest, old_rest) = (pairs.a.as_str(), pairs.b.as_str());
     Some(match (in_file, in_old) {
         (Some(x), _) if is_invisible(x) => {
-            format!(
-                "the file has an invisible {} that the old text lacks",
-                named(x)
-            )
+            format!("the file has an invisible {} that the old text lacks", named(x))
         }
         (_, Some(y)) if is_invisible(y) => {
-            format!(
-                "the old text has an invisible {} that the file lacks",
-                named(y)
-            )
+            format!("the old text has an invisible {} that the file lacks", named(y))
         }
         (Some(x), Some(y)) => {
-            format!(
-                "the file has {} where the old text has {}",
-                run(x, rest),
-                run(y, old_rest)
-            )
+            format!("the file has {} where the old text has {}", run(x, rest), run(y, old_rest))
         }
         (Some(x), None) => format!("the file goes on with {}", run(x, rest)),
         (None, Some(y)) => format!("the old text goes on with {}", run(y, old_rest)),
@@ -157,9 +133,7 @@ fn part_like<'l>(there: &'l str, wanted: &str) -> Option<(&'l str, bool)> {
     }
     let mut starts = there.char_indices().map(|(at, _)| at);
     let start = starts.rfind(|at| skeleton(&there[*at..]).starts_with(&target))?;
-    let mut ends = there[start..]
-        .char_indices()
-        .map(|(at, c)| start + at + c.len_utf8());
+    let mut ends = there[start..].char_indices().map(|(at, c)| start + at + c.len_utf8());
     let end = ends.find(|end| skeleton(&there[start..*end]) == target)?;
     Some((&there[start..end], true))
 }

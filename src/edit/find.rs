@@ -47,13 +47,8 @@ pub(super) fn locate(file: &Text, wanted: Wanted) -> Result<Vec<Found>, EditErro
     }
     for rung in rungs(text, wanted.old, cr) {
         let places = rung.places(text, wanted);
-        let lenient = wanted.all
-            && rung.folds
-                == (Folds {
-                    cr,
-                    ..Folds::default()
-                })
-            && !rung.indent;
+        let lenient =
+            wanted.all && rung.folds == (Folds { cr, ..Folds::default() }) && !rung.indent;
         match places.as_slice() {
             [] => continue,
             [_] => return Ok(places),
@@ -95,21 +90,10 @@ fn cuts_crlf(text: &str, at: usize) -> bool {
 }
 
 fn not_unique(text: &str, starts: &[usize]) -> EditError {
-    let more = if starts.len() == MAX_PLACES {
-        "at least "
-    } else {
-        ""
-    };
-    let lines: Vec<String> = starts
-        .iter()
-        .take(MAX_NAMED)
-        .map(|at| lines::line_of(text, *at).to_string())
-        .collect();
-    let dots = if starts.len() > MAX_NAMED {
-        ", …"
-    } else {
-        ""
-    };
+    let more = if starts.len() == MAX_PLACES { "at least " } else { "" };
+    let lines: Vec<String> =
+        starts.iter().take(MAX_NAMED).map(|at| lines::line_of(text, *at).to_string()).collect();
+    let dots = if starts.len() > MAX_NAMED { ", …" } else { "" };
     let message = format!(
         "the old text fits in {more}{} places (lines {}{dots}); quote more of the surrounding \
          lines, so that it fits in one",
@@ -132,50 +116,23 @@ struct Rung {
 /// The tolerances in their order, each alone; then those that can matter here together.
 fn rungs(text: &str, old: &str, cr: bool) -> Vec<Rung> {
     let can = possible(text, old, cr);
-    let plain = Rung {
-        folds: Folds {
-            cr,
-            ..Folds::default()
-        },
-        at_end: false,
-        indent: false,
-    };
+    let plain = Rung { folds: Folds { cr, ..Folds::default() }, at_end: false, indent: false };
     let sets = sets(can);
     let mut out = Vec::new();
     // Without any CR this would be the exact match again.
-    out.extend(
-        [old, text]
-            .iter()
-            .any(|t| t.contains('\r'))
-            .then_some(plain),
-    );
-    out.push(Rung {
-        at_end: true,
-        ..plain
-    });
-    let with = |folds: &Folds| {
-        [false, true].map(|at_end| Rung {
-            folds: *folds,
-            at_end,
-            indent: false,
-        })
-    };
+    out.extend([old, text].iter().any(|t| t.contains('\r')).then_some(plain));
+    out.push(Rung { at_end: true, ..plain });
+    let with =
+        |folds: &Folds| [false, true].map(|at_end| Rung { folds: *folds, at_end, indent: false });
     let is_single = |folds: &Folds| {
         let used = [folds.trailing_space, folds.normal_form, folds.lookalikes];
         used.iter().filter(|used| **used).count() == 1
     };
     let (single, several): (Vec<Folds>, Vec<Folds>) = sets.iter().partition(|f| is_single(f));
     out.extend(single.iter().flat_map(with));
-    out.push(Rung {
-        indent: true,
-        ..plain
-    });
+    out.push(Rung { indent: true, ..plain });
     out.extend(several.iter().flat_map(with));
-    out.extend(sets.iter().map(|folds| Rung {
-        folds: *folds,
-        at_end: false,
-        indent: true,
-    }));
+    out.extend(sets.iter().map(|folds| Rung { folds: *folds, at_end: false, indent: true }));
     out
 }
 
@@ -209,9 +166,7 @@ fn sets(can: Folds) -> Vec<Folds> {
 
 fn has_trailing(text: &str) -> bool {
     text.ends_with(is_blank)
-        || [" \n", "\t\n", " \r", "\t\r"]
-            .iter()
-            .any(|pattern| text.contains(pattern))
+        || [" \n", "\t\n", " \r", "\t\r"].iter().any(|pattern| text.contains(pattern))
 }
 
 /// `text` without one final LF or CRLF.
@@ -252,16 +207,8 @@ impl Rung {
             let rest = &file.text[at + old.text.len()..];
             old.dropped.is_none() || rest.is_empty() || rest.starts_with('\n')
         };
-        let found = |at| {
-            replace::folded(
-                text,
-                &file,
-                at,
-                (wanted.old, &old),
-                wanted.new,
-                self.folds.cr,
-            )
-        };
+        let found =
+            |at| replace::folded(text, &file, at, (wanted.old, &old), wanted.new, self.folds.cr);
         occurrences(&file.text, &old.text, !wanted.all)
             .filter(whole_line)
             .filter_map(found)

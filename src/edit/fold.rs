@@ -30,21 +30,14 @@ const INSIDE: u32 = u32::MAX;
 impl Folded {
     /// Folds `source` (shorter than 4 GiB).
     pub(super) fn new(source: &str, folds: Folds) -> Self {
-        let mut folded = Self {
-            text: String::with_capacity(source.len()),
-            map: Vec::new(),
-            dropped: None,
-        };
+        let mut folded =
+            Self { text: String::with_capacity(source.len()), map: Vec::new(), dropped: None };
         folded.map.reserve(source.len() + 1);
         let mut at = 0;
         while at < source.len() {
             let rest = &source[at..];
             // A run of blanks is looked at once, so that long runs cost no more than their length.
-            let run = if folds.trailing_space {
-                blanks(rest)
-            } else {
-                0
-            };
+            let run = if folds.trailing_space { blanks(rest) } else { 0 };
             match line_end(&rest[run..], folds.cr) {
                 Some(len) => {
                     folded.unit("\n", at);
@@ -63,9 +56,7 @@ impl Folded {
                 }
             }
         }
-        folded
-            .map
-            .push(folded.dropped.unwrap_or(source.len()) as u32);
+        folded.map.push(folded.dropped.unwrap_or(source.len()) as u32);
         folded
     }
 
@@ -80,23 +71,13 @@ impl Folded {
         let Some(first) = rest.chars().next() else {
             return 0;
         };
-        let len = if folds.normal_form {
-            cluster_len(rest)
-        } else {
-            first.len_utf8()
-        };
+        let len = if folds.normal_form { cluster_len(rest) } else { first.len_utf8() };
         let mut buffer = [0; 4];
         if len == first.len_utf8() && (first.is_ascii() || !folds.normal_form) {
-            let key = if folds.lookalikes {
-                plain(first)
-            } else {
-                first
-            };
+            let key = if folds.lookalikes { plain(first) } else { first };
             self.unit(key.encode_utf8(&mut buffer), at);
         } else {
-            let key = rest[..len]
-                .nfc()
-                .map(|c| if folds.lookalikes { plain(c) } else { c });
+            let key = rest[..len].nfc().map(|c| if folds.lookalikes { plain(c) } else { c });
             self.unit(&key.collect::<String>(), at);
         }
         len
@@ -104,11 +85,7 @@ impl Folded {
 
     /// Original position of folded position `at`, if that is a unit boundary.
     pub(super) fn origin(&self, at: usize) -> Option<usize> {
-        self.map
-            .get(at)
-            .copied()
-            .filter(|at| *at != INSIDE)
-            .map(|at| at as usize)
+        self.map.get(at).copied().filter(|at| *at != INSIDE).map(|at| at as usize)
     }
 
     /// Folded positions of the unit boundaries and where each is in the original.
@@ -126,9 +103,7 @@ pub(super) fn is_blank(c: char) -> bool {
 
 /// Number of blanks `text` begins with.
 pub(super) fn blanks(text: &str) -> usize {
-    text.bytes()
-        .take_while(|byte| is_blank(char::from(*byte)))
-        .count()
+    text.bytes().take_while(|byte| is_blank(char::from(*byte))).count()
 }
 
 /// Length of the line end that `rest` begins with.
@@ -177,41 +152,20 @@ mod tests {
 
     #[test]
     fn clusters_and_line_ends_map_back_to_their_start() {
-        let folds = Folds {
-            trailing_space: true,
-            normal_form: true,
-            lookalikes: true,
-            cr: false,
-        };
+        let folds = Folds { trailing_space: true, normal_form: true, lookalikes: true, cr: false };
         let folded = Folded::new("cafe\u{301}\u{a0}x \t\r\ny  ", folds);
         assert_eq!(folded.text, "caf\u{e9} x\ny");
         let origins: Vec<_> = folded.boundaries().collect();
         assert_eq!(
             origins,
-            [
-                (0, 0),
-                (1, 1),
-                (2, 2),
-                (3, 3),
-                (5, 6),
-                (6, 8),
-                (7, 9),
-                (8, 13),
-                (9, 14)
-            ]
+            [(0, 0), (1, 1), (2, 2), (3, 3), (5, 6), (6, 8), (7, 9), (8, 13), (9, 14)]
         );
         assert_eq!(folded.dropped, Some(14));
     }
 
     #[test]
     fn conjoining_jamo_fold_to_syllables() {
-        let folds = Folds {
-            normal_form: true,
-            ..Folds::default()
-        };
-        assert_eq!(
-            Folded::new("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}", folds).text,
-            "한구"
-        );
+        let folds = Folds { normal_form: true, ..Folds::default() };
+        assert_eq!(Folded::new("\u{1112}\u{1161}\u{11ab}\u{1100}\u{116e}", folds).text, "한구");
     }
 }

@@ -49,28 +49,15 @@ impl<'b> Sides<'b> {
                 }
             }
         }
-        Self {
-            old_codec,
-            new_codec,
-            cr,
-            old,
-            new,
-            runs,
-        }
+        Self { old_codec, new_codec, cr, old, new, runs }
     }
 
     fn old_shown(&self, lines: Range<usize>) -> Vec<String> {
-        self.old[lines]
-            .iter()
-            .map(|line| shown(line, self.old_codec, self.cr))
-            .collect()
+        self.old[lines].iter().map(|line| shown(line, self.old_codec, self.cr)).collect()
     }
 
     fn new_shown(&self, lines: Range<usize>) -> Vec<String> {
-        self.new[lines]
-            .iter()
-            .map(|line| shown(line, self.new_codec, self.cr))
-            .collect()
+        self.new[lines].iter().map(|line| shown(line, self.new_codec, self.cr)).collect()
     }
 
     fn hunk(&self, run: &Run, id: HunkId) -> Hunk {
@@ -116,16 +103,9 @@ fn split(bytes: &[u8], codec: Codec, cr: bool) -> Vec<&[u8]> {
 fn shown(line: &[u8], codec: Codec, cr: bool) -> String {
     let body = &line[encoding::bom_len(line, codec)..];
     let replace = |(c, _)| {
-        if encoding::is_opaque(c) {
-            char::REPLACEMENT_CHARACTER
-        } else {
-            c
-        }
+        if encoding::is_opaque(c) { char::REPLACEMENT_CHARACTER } else { c }
     };
-    let mut text: String = encoding::characters(body, codec)
-        .into_iter()
-        .map(replace)
-        .collect();
+    let mut text: String = encoding::characters(body, codec).into_iter().map(replace).collect();
     if text.ends_with('\n') {
         text.pop();
     }
@@ -149,21 +129,13 @@ pub fn file_diff(change: &FileChange, notes: Vec<String>, first_id: &mut HunkId)
         *first_id = id.next();
         id
     };
-    let (before, after) = (
-        change.before.as_deref().unwrap_or(&[]),
-        change.after.as_deref(),
-    );
+    let (before, after) = (change.before.as_deref().unwrap_or(&[]), change.after.as_deref());
     let mut notes = notes;
     let mut hunks = Vec::new();
     if let Some(after) = after {
         let sides = Sides::new(before, after);
         hunks.extend(sides.runs.iter().map(|run| sides.hunk(run, id())));
-        notes.extend(
-            change
-                .before
-                .as_ref()
-                .and_then(|before| newline_note(before, after)),
-        );
+        notes.extend(change.before.as_ref().and_then(|before| newline_note(before, after)));
     }
     notes.extend(change.executable.map(|set| match set {
         true => "becomes executable".to_owned(),
@@ -180,12 +152,7 @@ pub fn file_diff(change: &FileChange, notes: Vec<String>, first_id: &mut HunkId)
             after: Vec::new(),
         });
     }
-    FileDiff {
-        path: change.path.clone(),
-        change: kind,
-        hunks,
-        notes,
-    }
+    FileDiff { path: change.path.clone(), change: kind, hunks, notes }
 }
 
 /// Says what the lines cannot show.
@@ -224,10 +191,7 @@ pub fn select(
         done = run.old.end;
     }
     bytes.extend(sides.old[done..].concat());
-    Some(FileChange {
-        after: Some(bytes.into()),
-        ..change.clone()
-    })
+    Some(FileChange { after: Some(bytes.into()), ..change.clone() })
 }
 
 /// Some hunks of a diff as unified text, so that the model can be told which were refused. Empty if
@@ -256,12 +220,9 @@ pub fn unified(diff: &FileDiff, only: &dyn Fn(HunkId) -> bool) -> String {
             range(hunk.old_start, hunk.before.len(), around + hunk.old.len()),
             range(hunk.new_start, hunk.before.len(), around + hunk.new.len()),
         );
-        for (mark, lines) in [
-            (' ', &hunk.before),
-            ('-', &hunk.old),
-            ('+', &hunk.new),
-            (' ', &hunk.after),
-        ] {
+        for (mark, lines) in
+            [(' ', &hunk.before), ('-', &hunk.old), ('+', &hunk.new), (' ', &hunk.after)]
+        {
             for line in lines {
                 let _ = writeln!(out, "{mark}{line}");
             }
@@ -297,11 +258,8 @@ mod tests {
     #[test]
     fn an_unchanged_line_parts_two_hunks() {
         let diff = diff(Some(b"1\n2\n3\n4\n5\n6\n"), Some(b"1\nb\n3\nd\n5\n6\n7\n"));
-        let places: Vec<_> = diff
-            .hunks
-            .iter()
-            .map(|h| (h.id.0, h.old_start, h.new_start))
-            .collect();
+        let places: Vec<_> =
+            diff.hunks.iter().map(|h| (h.id.0, h.old_start, h.new_start)).collect();
         assert_eq!(places, [(1, 2, 2), (2, 4, 4), (3, 7, 7)]);
         assert_eq!(diff.hunks[1].before, ["1", "2", "3"]);
         assert_eq!(
@@ -310,29 +268,22 @@ mod tests {
         );
         assert_eq!(diff.hunks[1].after, ["5", "6"]);
         let refused = unified(&diff, &|id| id.0 == 2);
-        assert_eq!(
-            refused,
-            "--- a/f\n+++ b/f\n@@ -1,6 +1,6 @@\n 1\n 2\n 3\n-4\n+d\n 5\n 6\n"
-        );
+        assert_eq!(refused, "--- a/f\n+++ b/f\n@@ -1,6 +1,6 @@\n 1\n 2\n 3\n-4\n+d\n 5\n 6\n");
     }
 
     #[test]
     fn lines_are_shown_in_the_encoding_of_the_file() {
         let wide =
             |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-        let diff = diff(
-            Some(&wide("\u{feff}a\r\nb\u{a00}\r\n")),
-            Some(&wide("\u{feff}a\r\nc\r\n")),
-        );
+        let diff =
+            diff(Some(&wide("\u{feff}a\r\nb\u{a00}\r\n")), Some(&wide("\u{feff}a\r\nc\r\n")));
         assert_eq!(diff.hunks.len(), 1);
         assert_eq!(
             (&diff.hunks[0].before[0], &diff.hunks[0].old[0]),
             (&"a".into(), &"b\u{a00}".into())
         );
-        let (old, new) = (
-            encoding_rs::GBK.encode("名称\n测试\n"),
-            encoding_rs::GBK.encode("名称\n正式\n"),
-        );
+        let (old, new) =
+            (encoding_rs::GBK.encode("名称\n测试\n"), encoding_rs::GBK.encode("名称\n正式\n"));
         let diff = self::diff(Some(&old.0), Some(&new.0));
         assert_eq!(
             (&diff.hunks[0].old[0], &diff.hunks[0].new[0]),

@@ -54,30 +54,16 @@ pub(super) fn places(text: &str, old: &str, new: &str, folds: Folds) -> Vec<Foun
                 pairs.push((&file_line[..blanks(file_line)], &line[..blanks(line)]));
             }
         }
-        found(
-            text,
-            window,
-            (old, &old_lf),
-            (new, &new_lf),
-            &shift(&pairs)?,
-            folds.cr,
-        )
+        found(text, window, (old, &old_lf), (new, &new_lf), &shift(&pairs)?, folds.cr)
     };
     let is_anchor = |at: &usize| key(&text[file[*at].0.clone()], folds) == keys[anchor];
-    (anchor..file.len())
-        .filter(is_anchor)
-        .filter_map(|at| fits(at - anchor))
-        .collect()
+    (anchor..file.len()).filter(is_anchor).filter_map(|at| fits(at - anchor)).collect()
 }
 
 /// A line without its indentation, folded.
 fn key(line: &str, folds: Folds) -> Cow<'_, str> {
     let body = &line[blanks(line)..];
-    let body = if folds.trailing_space {
-        body.trim_end_matches(is_blank)
-    } else {
-        body
-    };
+    let body = if folds.trailing_space { body.trim_end_matches(is_blank) } else { body };
     match (folds.normal_form || folds.lookalikes) && !body.is_ascii() {
         true => Cow::Owned(Folded::new(body, folds).text),
         false => Cow::Borrowed(body),
@@ -91,41 +77,19 @@ fn shift(pairs: &[(&str, &str)]) -> Option<Shift> {
     let width = |tabbed: &str, blank: &str| {
         let count = tabs(tabbed);
         let rest = blank.len().checked_sub(tabbed.len() - count)?;
-        (count > 0 && rest % count == 0)
-            .then(|| rest / count)
-            .filter(|n| TAB_WIDTHS.contains(n))
+        (count > 0 && rest % count == 0).then(|| rest / count).filter(|n| TAB_WIDTHS.contains(n))
     };
     let mut candidates = Vec::new();
-    candidates.extend(
-        file.strip_suffix(request)
-            .map(|more| Shift::Add(more.to_owned())),
-    );
-    candidates.extend(
-        request
-            .strip_suffix(file)
-            .map(|more| Shift::Remove(more.to_owned())),
-    );
-    candidates.extend(
-        pairs
-            .iter()
-            .find_map(|(file, request)| width(file, request))
-            .map(Shift::Tabs),
-    );
-    candidates.extend(
-        pairs
-            .iter()
-            .find_map(|(file, request)| width(request, file))
-            .map(Shift::Blanks),
-    );
+    candidates.extend(file.strip_suffix(request).map(|more| Shift::Add(more.to_owned())));
+    candidates.extend(request.strip_suffix(file).map(|more| Shift::Remove(more.to_owned())));
     candidates
-        .into_iter()
-        .filter(|shift| shift.changes())
-        .find(|shift| {
-            pairs
-                .iter()
-                .all(|(file, request)| shift.fits(file, request))
-                && pairs.iter().any(|(file, request)| file != request)
-        })
+        .extend(pairs.iter().find_map(|(file, request)| width(file, request)).map(Shift::Tabs));
+    candidates
+        .extend(pairs.iter().find_map(|(file, request)| width(request, file)).map(Shift::Blanks));
+    candidates.into_iter().filter(|shift| shift.changes()).find(|shift| {
+        pairs.iter().all(|(file, request)| shift.fits(file, request))
+            && pairs.iter().any(|(file, request)| file != request)
+    })
 }
 
 impl Shift {
@@ -190,17 +154,10 @@ fn found(
     let (prefix, suffix) = common(old_lf, new_lf);
     let prefix = old_lf[..prefix].rfind('\n').map_or(0, |at| at + 1);
     let rest = old_lf.len() - suffix;
-    let tail = old_lf[rest..]
-        .find('\n')
-        .map_or(old_lf.len(), |at| rest + at);
+    let tail = old_lf[rest..].find('\n').map_or(old_lf.len(), |at| rest + at);
     let count = |text: &str| text.matches('\n').count();
-    let start = window
-        .get(count(&old_lf[..prefix]))
-        .map_or(range.end, |span| span.0.start);
-    let end = match window
-        .len()
-        .checked_sub(count(&old_lf[tail..]) + usize::from(!ends))
-    {
+    let start = window.get(count(&old_lf[..prefix])).map_or(range.end, |span| span.0.start);
+    let end = match window.len().checked_sub(count(&old_lf[tail..]) + usize::from(!ends)) {
         Some(line) if tail < old_lf.len() => window.get(line)?.0.end,
         _ => range.end,
     };
@@ -208,20 +165,11 @@ fn found(
     let fresh: Option<Vec<String>> = fresh.split('\n').map(|line| shift.apply(line)).collect();
     let ending = lines::ending_at(text, &range, cr);
     let kinds = |text, cr| lines::endings(text, cr).map(|(_, ending)| ending);
-    if kinds(old, false)
-        .zip(kinds(&text[range.clone()], cr))
-        .any(|(a, b)| a != b)
+    if kinds(old, false).zip(kinds(&text[range.clone()], cr)).any(|(a, b)| a != b)
         || kinds(new, false).any(|kind| Some(kind) != ending)
     {
         report(&mut soft, Tolerance::LineEndings);
     }
-    let splice = Splice {
-        range: start..end,
-        text: lines::to_ending(&fresh?.join("\n"), ending),
-    };
-    Some(Found {
-        range,
-        splice,
-        soft,
-    })
+    let splice = Splice { range: start..end, text: lines::to_ending(&fresh?.join("\n"), ending) };
+    Some(Found { range, splice, soft })
 }

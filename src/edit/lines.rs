@@ -28,15 +28,12 @@ pub(super) fn is_cr_file(text: &str) -> bool {
 /// The endings in `text`, in order, and where each begins.
 pub(super) fn endings(text: &str, cr: bool) -> impl Iterator<Item = (usize, Ending)> + '_ {
     let bytes = text.as_bytes();
-    bytes
-        .iter()
-        .enumerate()
-        .filter_map(move |(at, byte)| match byte {
-            b'\n' if at > 0 && bytes[at - 1] == b'\r' => Some((at - 1, Ending::CrLf)),
-            b'\n' => Some((at, Ending::Lf)),
-            b'\r' if cr => Some((at, Ending::Cr)),
-            _ => None,
-        })
+    bytes.iter().enumerate().filter_map(move |(at, byte)| match byte {
+        b'\n' if at > 0 && bytes[at - 1] == b'\r' => Some((at - 1, Ending::CrLf)),
+        b'\n' => Some((at, Ending::Lf)),
+        b'\r' if cr => Some((at, Ending::Cr)),
+        _ => None,
+    })
 }
 
 /// The most frequent ending, the first one where two are as frequent; `None` for a single line.
@@ -68,11 +65,7 @@ pub(super) fn is_mixed(text: &str) -> bool {
 /// the line before.
 pub(super) fn ending_at(text: &str, range: &Range<usize>, cr: bool) -> Option<Ending> {
     dominant(&text[range.clone()], cr)
-        .or_else(|| {
-            endings(&text[range.end..], cr)
-                .next()
-                .map(|(_, ending)| ending)
-        })
+        .or_else(|| endings(&text[range.end..], cr).next().map(|(_, ending)| ending))
         .or_else(|| {
             let before = &text[..range.start];
             let at = before.rfind(if cr { '\r' } else { '\n' })?;
@@ -100,10 +93,7 @@ pub(super) fn to_ending(text: &str, ending: Option<Ending>) -> String {
 /// 1-based line of a byte position.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     let newline = if is_cr_file(text) { b'\r' } else { b'\n' };
-    1 + text.as_bytes()[..at]
-        .iter()
-        .filter(|byte| **byte == newline)
-        .count()
+    1 + text.as_bytes()[..at].iter().filter(|byte| **byte == newline).count()
 }
 
 /// Byte ranges of the lines without their endings, and of the ending that follows each. A text that

@@ -44,10 +44,7 @@ impl MemoryTree {
         match self.inode(path) {
             Some(inode) => self.inodes[inode].bytes = bytes,
             None => {
-                self.inodes.push(Inode {
-                    bytes,
-                    mode: DEFAULT_MODE,
-                });
+                self.inodes.push(Inode { bytes, mode: DEFAULT_MODE });
                 let inode = self.inodes.len() - 1;
                 self.entries.insert(path.to_owned(), Entry::File { inode });
             }
@@ -63,12 +60,7 @@ impl MemoryTree {
 
     /// Makes a symbolic link.
     pub fn symlink(&mut self, path: &str, target: &str) {
-        self.entries.insert(
-            path.to_owned(),
-            Entry::Link {
-                target: target.to_owned(),
-            },
-        );
+        self.entries.insert(path.to_owned(), Entry::Link { target: target.to_owned() });
     }
 
     /// Makes a second name for a file.
@@ -93,8 +85,7 @@ impl MemoryTree {
         self.read.clear();
         for (path, entry) in &self.entries {
             if let Entry::File { inode } = entry {
-                self.read
-                    .insert(path.clone(), self.inodes[*inode].bytes.clone());
+                self.read.insert(path.clone(), self.inodes[*inode].bytes.clone());
             }
         }
     }
@@ -131,11 +122,7 @@ impl MemoryTree {
             return vec![path.to_owned()];
         };
         let same = |(_, entry): &(&String, &Entry)| **entry == Entry::File { inode };
-        self.entries
-            .iter()
-            .filter(same)
-            .map(|(name, _)| name.clone())
-            .collect()
+        self.entries.iter().filter(same).map(|(name, _)| name.clone()).collect()
     }
 
     fn inode(&self, path: &str) -> Option<usize> {
@@ -167,10 +154,7 @@ impl FileView for MemoryTree {
         match self.entries.get(path) {
             Some(Entry::File { inode }) => {
                 let Inode { bytes, mode } = &self.inodes[*inode];
-                Node::File {
-                    bytes: bytes.clone(),
-                    read_only: mode & 0o222 == 0,
-                }
+                Node::File { bytes: bytes.clone(), read_only: mode & 0o222 == 0 }
             }
             Some(Entry::Pipe) => Node::Special,
             Some(Entry::Link { .. }) | None => {
@@ -190,16 +174,9 @@ impl FileView for MemoryTree {
 
     fn link(&self, path: &str) -> Option<String> {
         // Only the last part may be the link: the parts before it are resolved.
-        let (parent, name) = path
-            .trim_end_matches('/')
-            .rsplit_once('/')
-            .unwrap_or((".", path));
+        let (parent, name) = path.trim_end_matches('/').rsplit_once('/').unwrap_or((".", path));
         let parent = resolve_path(parent, ROOT, &|at| self.target(at)).ok()?;
-        let at = if parent.is_empty() {
-            name.to_owned()
-        } else {
-            format!("{parent}/{name}")
-        };
+        let at = if parent.is_empty() { name.to_owned() } else { format!("{parent}/{name}") };
         self.target(&at)
     }
 

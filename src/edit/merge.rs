@@ -36,11 +36,7 @@ pub fn rebase(change: &FileChange, now: &[u8]) -> Result<FileChange, EditError> 
         if theirs.runs.iter().any(|other| touches(&other)) {
             return Err(stale(change, Some(run.old.start + 1)));
         }
-        let earlier = theirs
-            .runs
-            .iter()
-            .rev()
-            .find(|other| other.old.end < run.old.start);
+        let earlier = theirs.runs.iter().rev().find(|other| other.old.end < run.old.start);
         let at = match earlier {
             Some(other) => other.new.end + (run.old.start - other.old.end),
             None => run.old.start,
@@ -50,26 +46,16 @@ pub fn rebase(change: &FileChange, now: &[u8]) -> Result<FileChange, EditError> 
         done = at + run.old.len();
     }
     bytes.extend(theirs.new[done..].concat());
-    Ok(FileChange {
-        before: Some(Arc::from(now)),
-        after: Some(bytes.into()),
-        ..change.clone()
-    })
+    Ok(FileChange { before: Some(Arc::from(now)), after: Some(bytes.into()), ..change.clone() })
 }
 
 fn stale(change: &FileChange, line: Option<usize>) -> EditError {
-    let place = line
-        .map(|line| format!(" near line {line}"))
-        .unwrap_or_default();
+    let place = line.map(|line| format!(" near line {line}")).unwrap_or_default();
     let message = format!(
         "{}: the file changed on disk{place} while the change was waiting; read it again",
         change.path
     );
-    EditError {
-        code: ErrorCode::Stale,
-        message,
-        near_line: line,
-    }
+    EditError { code: ErrorCode::Stale, message, near_line: line }
 }
 
 #[cfg(test)]
@@ -87,33 +73,14 @@ mod tests {
     fn hunks_go_along_where_nothing_touches_them() {
         let stale = Err(ErrorCode::Stale);
         for (before, after, now, expected) in [
-            (
-                "a\nb\nc\nd\n",
-                "a\nb\nC\nd\n",
-                "0\na\nb\nc\nd\n",
-                Ok("0\na\nb\nC\nd\n"),
-            ),
-            (
-                "a\nb\nc\nd\n",
-                "A\nb\nc\nD\n",
-                "a\nb\nx\nc\nd\n",
-                Ok("A\nb\nx\nc\nD\n"),
-            ),
-            (
-                "a\nb\nc\nd\n",
-                "a\nB\nc\nd\n",
-                "a\nB\nc\nd\ne\n",
-                Ok("a\nB\nc\nd\ne\n"),
-            ),
+            ("a\nb\nc\nd\n", "a\nb\nC\nd\n", "0\na\nb\nc\nd\n", Ok("0\na\nb\nC\nd\n")),
+            ("a\nb\nc\nd\n", "A\nb\nc\nD\n", "a\nb\nx\nc\nd\n", Ok("A\nb\nx\nc\nD\n")),
+            ("a\nb\nc\nd\n", "a\nB\nc\nd\n", "a\nB\nc\nd\ne\n", Ok("a\nB\nc\nd\ne\n")),
             ("a\nb\nc\n", "a\nB\nc\n", "a\nX\nc\n", stale),
             ("a\nb\nc\n", "a\nB\nc\n", "a\nb\nC\n", stale),
             ("a\nb\nc", "a\nb\nc\n", "0\na\nb\nc", Ok("0\na\nb\nc\n")),
         ] {
-            assert_eq!(
-                rebased(before, after, now),
-                expected.map(str::to_owned),
-                "{now:?}"
-            );
+            assert_eq!(rebased(before, after, now), expected.map(str::to_owned), "{now:?}");
         }
     }
 

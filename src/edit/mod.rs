@@ -27,6 +27,7 @@ mod pending;
 mod props;
 mod replace;
 mod request;
+mod suggest;
 #[cfg(test)]
 mod tests;
 mod text;

@@ -40,10 +40,7 @@ pub(super) fn miss(text: &str, old: &str, new: &str) -> EditError {
     let exact = numbered.as_deref().is_some_and(|old| text.contains(old));
     let mut message = match place {
         Some(place) if exact => {
-            format!(
-                "the old text is at line {}, but without the numbers",
-                place.first + 1
-            )
+            format!("the old text is at line {}, but without the numbers", place.first + 1)
         }
         Some(place) => {
             let mut message = format!(
@@ -62,25 +59,16 @@ pub(super) fn miss(text: &str, old: &str, new: &str) -> EditError {
     }
     if let Some(at) = already(text, new) {
         let line = lines::line_of(text, at);
-        message.push_str(&format!(
-            ". The new text is in the file already, at line {line}"
-        ));
+        message.push_str(&format!(". The new text is in the file already, at line {line}"));
     }
     let near_line = place.map(|place| place.first + 1);
-    EditError {
-        code: ErrorCode::NotFound,
-        message,
-        near_line,
-    }
+    EditError { code: ErrorCode::NotFound, message, near_line }
 }
 
 /// Lines without endings.
 pub(super) fn split(text: &str) -> Vec<&str> {
     let cr = lines::is_cr_file(text);
-    lines::spans(text, cr)
-        .into_iter()
-        .map(|(line, _)| &text[line])
-        .collect()
+    lines::spans(text, cr).into_iter().map(|(line, _)| &text[line]).collect()
 }
 
 /// Where a new text of some length already stands, once.
@@ -101,26 +89,14 @@ fn without_numbers(old: &str) -> Option<String> {
         let rest = line.trim_start_matches(is_blank);
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         let rest = &rest[digits..];
-        let mark = rest
-            .chars()
-            .next()
-            .filter(|c| matches!(c, '\t' | '|' | ':' | '→' | '│'));
-        mark.filter(|_| digits > 0)
-            .map(|mark| rest[mark.len_utf8()..].to_owned())
+        let mark = rest.chars().next().filter(|c| matches!(c, '\t' | '|' | ':' | '→' | '│'));
+        mark.filter(|_| digits > 0).map(|mark| rest[mark.len_utf8()..].to_owned())
     };
     let stripped: Option<Vec<String>> = old
         .split('\n')
-        .map(|line| {
-            if line.trim().is_empty() {
-                Some(String::new())
-            } else {
-                strip(line)
-            }
-        })
+        .map(|line| if line.trim().is_empty() { Some(String::new()) } else { strip(line) })
         .collect();
-    stripped
-        .map(|lines| lines.join("\n"))
-        .filter(|text| !text.trim().is_empty())
+    stripped.map(|lines| lines.join("\n")).filter(|text| !text.trim().is_empty())
 }
 
 /// What is left of a line when everything that looks the same is made the same.
@@ -181,9 +157,7 @@ pub(super) fn nearest(file: &[&str], wanted: &[&str]) -> Option<Place> {
         }
     }
     let first = by_anchors(&file, &wanted).or_else(|| by_pairs(&file, &wanted))?;
-    let alike = file
-        .get(first..first + wanted.len())
-        .is_some_and(|window| window == wanted);
+    let alike = file.get(first..first + wanted.len()).is_some_and(|window| window == wanted);
     Some(Place { first, alike })
 }
 
@@ -199,11 +173,7 @@ fn by_anchors(file: &[String], wanted: &[String]) -> Option<usize> {
         }
     }
     let mut anchors: Vec<(usize, &[usize])> = Vec::new();
-    for (offset, line) in wanted
-        .iter()
-        .enumerate()
-        .filter(|(_, line)| !line.is_empty())
-    {
+    for (offset, line) in wanted.iter().enumerate().filter(|(_, line)| !line.is_empty()) {
         let places = known.get(line.as_str()).map_or(&[][..], Vec::as_slice);
         if places.len() <= MAX_ANCHOR_PLACES {
             anchors.push((offset, places));
@@ -223,9 +193,7 @@ fn by_anchors(file: &[String], wanted: &[String]) -> Option<usize> {
     // Lines may be missing or too many in between: the first known line tells where it begins.
     let near = |(offset, places): &(usize, &[usize])| {
         let starts = places.iter().filter_map(|at| at.checked_sub(*offset));
-        starts
-            .min_by_key(|at| at.abs_diff(best))
-            .filter(|at| at.abs_diff(best) <= wanted.len())
+        starts.min_by_key(|at| at.abs_diff(best)).filter(|at| at.abs_diff(best) <= wanted.len())
     };
     anchors.iter().find_map(near)
 }
@@ -264,11 +232,7 @@ struct LetterPairs {
 impl LetterPairs {
     /// `None` for a line too short to compare.
     fn of(line: &str) -> Option<Self> {
-        let mut pairs = Self {
-            numbers: vec![0; 1 << 16],
-            seen: vec![0],
-            round: 0,
-        };
+        let mut pairs = Self { numbers: vec![0; 1 << 16], seen: vec![0], round: 0 };
         for pair in line.as_bytes().windows(2) {
             let number = &mut pairs.numbers[index(pair)];
             if *number == 0 {
@@ -295,57 +259,7 @@ impl LetterPairs {
 }
 
 fn index(pair: &[u8]) -> usize {
-    pair.iter()
-        .fold(0, |index, byte| index << 8 | usize::from(*byte))
-}
-
-/// Paths that may have been meant by `path`: the same file name elsewhere, or a few letters off.
-pub(super) fn paths(path: &str, known: &[String]) -> Vec<String> {
-    const MAX_PATHS: usize = 3;
-    let path = path.trim_start_matches("./").to_lowercase();
-    let name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
-    let allowed = (path.chars().count() + 2) / 5;
-    let mut near: Vec<(usize, &String)> = known
-        .iter()
-        .filter_map(|other| {
-            let plain = other.to_lowercase();
-            let far = distance(&path, &plain, allowed);
-            let same_name = (name(&plain) == name(&path)).then_some(allowed + 1);
-            Some((far.or(same_name)?, other))
-        })
-        .collect();
-    near.sort();
-    near.into_iter()
-        .take(MAX_PATHS)
-        .map(|(_, path)| path.clone())
-        .collect()
-}
-
-/// Letters to insert, delete, replace or swap with the next one to turn `a` into `b`, if at most
-/// `most` (optimal string alignment distance).
-fn distance(a: &str, b: &str, most: usize) -> Option<usize> {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > most {
-        return None;
-    }
-    let mut before: Vec<usize> = Vec::new();
-    let mut last: Vec<usize> = (0..=b.len()).collect();
-    for (row, c) in a.iter().enumerate() {
-        let mut current = vec![row + 1];
-        for (column, other) in b.iter().enumerate() {
-            let replaced = last[column] + usize::from(c != other);
-            let mut least = replaced.min(last[column + 1] + 1).min(current[column] + 1);
-            if row > 0 && column > 0 && *c == b[column - 1] && *other == a[row - 1] {
-                least = least.min(before[column - 1] + 1);
-            }
-            current.push(least);
-        }
-        if current.iter().min() > Some(&most) {
-            return None;
-        }
-        before = std::mem::replace(&mut last, current);
-    }
-    last.last().copied().filter(|far| *far <= most)
+    pair.iter().fold(0, |index, byte| index << 8 | usize::from(*byte))
 }
 
 #[cfg(test)]
@@ -354,15 +268,8 @@ mod tests {
 
     #[test]
     fn the_place_is_where_the_first_known_line_is() {
-        let file = [
-            "a",
-            "fn one() {",
-            "    let x = 1;",
-            "    let y = 2;",
-            "    go(x, y);",
-            "}",
-            "b",
-        ];
+        let file =
+            ["a", "fn one() {", "    let x = 1;", "    let y = 2;", "    go(x, y);", "}", "b"];
         for (wanted, first) in [
             (
                 &[
@@ -374,37 +281,13 @@ mod tests {
                 ][..],
                 1,
             ),
-            (
-                &["fn one() {", "    let y = 2;", "    go(x, y);", "}"][..],
-                1,
-            ),
+            (&["fn one() {", "    let y = 2;", "    go(x, y);", "}"][..], 1),
             (&["fn uno() {", "    let x = 1;", "    let y = 3;"][..], 1),
             (&["    go(x,  y);"][..], 4),
             (&["    gone(x, y);"][..], 4),
         ] {
-            assert_eq!(
-                nearest(&file, wanted).map(|place| place.first),
-                Some(first),
-                "{wanted:?}"
-            );
+            assert_eq!(nearest(&file, wanted).map(|place| place.first), Some(first), "{wanted:?}");
         }
         assert_eq!(nearest(&file, &["zzz qqq"]), None);
-    }
-
-    #[test]
-    fn misspelt_paths_are_guessed() {
-        let known = ["src/config.rs", "src/main.rs", "README.md", "a.txt"].map(str::to_owned);
-        for (given, expected) in [
-            ("src/confg.rs", "src/config.rs"),
-            ("config.rs", "src/config.rs"),
-            ("src/mian.rs", "src/main.rs"),
-            ("readme.MD", "README.md"),
-        ] {
-            assert_eq!(
-                paths(given, &known).first().map(String::as_str),
-                Some(expected)
-            );
-        }
-        assert!(paths("lib/other.py", &known).is_empty());
     }
 }

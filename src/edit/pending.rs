@@ -87,28 +87,19 @@ impl Pending {
 
     fn net(&self, entry: &Entry) -> Vec<FileChange> {
         let live = |path: &str| {
-            self.entries
-                .iter()
-                .any(|other| other.path == path && other.after.is_some())
+            self.entries.iter().any(|other| other.path == path && other.after.is_some())
         };
-        let gone = entry
-            .origin
-            .as_ref()
-            .filter(|from| !live(from))
-            .map(|from| FileChange {
-                path: from.clone(),
-                from: None,
-                before: entry.before.clone(),
-                after: None,
-                executable: None,
-            });
+        let gone = entry.origin.as_ref().filter(|from| !live(from)).map(|from| FileChange {
+            path: from.clone(),
+            from: None,
+            before: entry.before.clone(),
+            after: None,
+            executable: None,
+        });
         let Some(after) = &entry.after else {
             return gone.into_iter().collect();
         };
-        let on_disk = self
-            .entries
-            .iter()
-            .find(|other| other.origin.as_ref() == Some(&entry.path));
+        let on_disk = self.entries.iter().find(|other| other.origin.as_ref() == Some(&entry.path));
         let mut change = FileChange {
             path: entry.path.clone(),
             from: None,
@@ -132,11 +123,8 @@ impl Pending {
 
     /// The calls that changed the file at `path` (its name now or on disk), in order.
     pub fn calls(&self, path: &str) -> Vec<CallId> {
-        let mut calls: Vec<CallId> = self
-            .about(path)
-            .flat_map(|entry| &entry.calls)
-            .copied()
-            .collect();
+        let mut calls: Vec<CallId> =
+            self.about(path).flat_map(|entry| &entry.calls).copied().collect();
         calls.sort_unstable();
         calls.dedup();
         calls
@@ -145,10 +133,7 @@ impl Pending {
     /// What a reviewer should know about the change of the file at `path` (its name now or on disk),
     /// one line each.
     pub fn notes(&self, path: &str) -> Vec<String> {
-        self.about(path)
-            .flat_map(|entry| &entry.notes)
-            .cloned()
-            .collect()
+        self.about(path).flat_map(|entry| &entry.notes).cloned().collect()
     }
 
     /// Forgets everything.
@@ -158,10 +143,7 @@ impl Pending {
 
     /// The tree as it would be with everything written.
     pub fn view<'v>(&'v self, base: &'v dyn FileView) -> PendingView<'v> {
-        PendingView {
-            pending: self,
-            base,
-        }
+        PendingView { pending: self, base }
     }
 }
 
@@ -173,18 +155,12 @@ pub struct PendingView<'v> {
 
 impl PendingView<'_> {
     fn at(&self, path: &str) -> Option<&Entry> {
-        self.pending
-            .entries
-            .iter()
-            .find(|entry| entry.path == path && entry.after.is_some())
+        self.pending.entries.iter().find(|entry| entry.path == path && entry.after.is_some())
     }
 
     /// A file of the disk that was moved or removed.
     fn gone(&self, path: &str) -> bool {
-        self.pending
-            .entries
-            .iter()
-            .any(|entry| entry.origin.as_deref() == Some(path))
+        self.pending.entries.iter().any(|entry| entry.origin.as_deref() == Some(path))
     }
 }
 
@@ -196,13 +172,7 @@ impl FileView for PendingView<'_> {
     fn node(&self, path: &str) -> Node {
         if let Some(entry) = self.at(path) {
             let on_disk = entry.origin.as_deref().map(|origin| self.base.node(origin));
-            let read_only = matches!(
-                on_disk,
-                Some(Node::File {
-                    read_only: true,
-                    ..
-                })
-            );
+            let read_only = matches!(on_disk, Some(Node::File { read_only: true, .. }));
             let bytes = entry.after.clone().unwrap_or_default();
             return Node::File { bytes, read_only };
         }
@@ -211,10 +181,7 @@ impl FileView for PendingView<'_> {
         }
         let below = |entry: &&Entry| {
             entry.after.is_some()
-                && entry
-                    .path
-                    .strip_prefix(path)
-                    .is_some_and(|rest| rest.starts_with('/'))
+                && entry.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
         };
         match self.base.node(path) {
             Node::Missing if self.pending.entries.iter().any(|entry| below(&entry)) => {
@@ -243,11 +210,7 @@ impl FileView for PendingView<'_> {
     fn paths(&self) -> Vec<String> {
         let mut paths = self.base.paths();
         paths.retain(|path| !self.gone(path));
-        let made = self
-            .pending
-            .entries
-            .iter()
-            .filter(|entry| entry.after.is_some());
+        let made = self.pending.entries.iter().filter(|entry| entry.after.is_some());
         paths.extend(made.map(|entry| entry.path.clone()));
         paths
     }

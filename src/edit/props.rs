@@ -29,11 +29,8 @@ fn file() -> impl Strategy<Value = Vec<u8>> {
 
 /// Text of LF lines.
 fn text() -> impl Strategy<Value = String> {
-    prop::collection::vec(
-        prop::sample::select(vec!["a", "b", "c", "", "}", "  a", "d e"]),
-        0..12,
-    )
-    .prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect())
+    prop::collection::vec(prop::sample::select(vec!["a", "b", "c", "", "}", "  a", "d e"]), 0..12)
+        .prop_map(|lines| lines.iter().map(|line| format!("{line}\n")).collect())
 }
 
 fn change(before: &[u8], after: &[u8]) -> FileChange {
@@ -49,9 +46,8 @@ fn by_hand(old: &str, diff: &crate::protocol::FileDiff, chosen: &dyn Fn(HunkId) 
     let mut lines: Vec<String> = old.lines().map(str::to_owned).collect();
     for hunk in diff.hunks.iter().rev().filter(|hunk| chosen(hunk.id)) {
         let at = hunk.old_start - 1;
-        let removed: Vec<String> = lines
-            .splice(at..at + hunk.old.len(), hunk.new.clone())
-            .collect();
+        let removed: Vec<String> =
+            lines.splice(at..at + hunk.old.len(), hunk.new.clone()).collect();
         assert_eq!(removed, hunk.old);
     }
     lines.iter().map(|line| format!("{line}\n")).collect()

@@ -24,24 +24,15 @@ pub(super) struct Found {
 /// and cut neither a character nor a CRLF.
 pub(super) fn common(old: &str, new: &str) -> (usize, usize) {
     let same = |(a, b): &(char, char)| a == b;
-    let mut prefix: usize = old
-        .chars()
-        .zip(new.chars())
-        .take_while(same)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
+    let mut prefix: usize =
+        old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let cuts = |text: &str| text[..prefix].ends_with('\r') && text[prefix..].starts_with('\n');
     if cuts(old) || cuts(new) {
         prefix -= 1;
     }
     let (old, new) = (&old[prefix..], &new[prefix..]);
-    let mut suffix: usize = old
-        .chars()
-        .rev()
-        .zip(new.chars().rev())
-        .take_while(same)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
+    let mut suffix: usize =
+        old.chars().rev().zip(new.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let cuts = |text: &str| {
         let (head, tail) = text.split_at(text.len() - suffix);
         head.ends_with('\r') && tail.starts_with('\n')
@@ -66,14 +57,7 @@ pub(super) fn exact(text: &str, range: Range<usize>, old: &str, new: &str, cr: b
     if converted != fresh {
         report(&mut soft, Tolerance::LineEndings);
     }
-    Found {
-        range,
-        splice: Splice {
-            range: middle,
-            text: converted,
-        },
-        soft,
-    }
+    Found { range, splice: Splice { range: middle, text: converted }, soft }
 }
 
 /// The replacement where the folded `old` begins at `at` of the folded file; `None` if a boundary
@@ -89,23 +73,13 @@ pub(super) fn folded(
     let range = file.origin(at)?..file.origin(at + folded_old.text.len())?;
     let (prefix, suffix) = common(old, new);
     let known = |(key, origin): (usize, usize)| Some((file.origin(at + key)?, origin));
-    let (start, kept) = folded_old
-        .boundaries()
-        .rev()
-        .filter(|(_, o)| *o <= prefix)
-        .find_map(known)?;
+    let (start, kept) =
+        folded_old.boundaries().rev().filter(|(_, o)| *o <= prefix).find_map(known)?;
     let rest = (old.len() - suffix).max(kept);
-    let tail = folded_old
-        .boundaries()
-        .filter(|(_, o)| *o >= rest)
-        .find_map(known);
+    let tail = folded_old.boundaries().filter(|(_, o)| *o >= rest).find_map(known);
     // Blanks at the end of `old` that `new` does not have: those of the file go, too.
-    let (end, tail) = tail.unwrap_or_else(|| {
-        (
-            range.end + super::fold::blanks(&text[range.end..]),
-            old.len(),
-        )
-    });
+    let (end, tail) =
+        tail.unwrap_or_else(|| (range.end + super::fold::blanks(&text[range.end..]), old.len()));
     let fresh = new.get(kept..new.len() - (old.len() - tail))?;
     let mut soft = Vec::new();
     let ending = lines::ending_at(text, &range, cr);
@@ -115,13 +89,6 @@ pub(super) fn folded(
     {
         report(&mut soft, Tolerance::LineEndings);
     }
-    let splice = Splice {
-        range: start..end,
-        text: lines::to_ending(fresh, ending),
-    };
-    Some(Found {
-        range,
-        splice,
-        soft,
-    })
+    let splice = Splice { range: start..end, text: lines::to_ending(fresh, ending) };
+    Some(Found { range, splice, soft })
 }

@@ -66,24 +66,11 @@ impl EditRequest {
                 new: text("new")?,
                 all: args.get("all").and_then(Value::as_bool).unwrap_or(false),
             },
-            "edits" => Self::Edits {
-                path: text("path")?,
-                edits: pairs(args)?,
-            },
-            "write" => Self::Write {
-                path: text("path")?,
-                content: text("content")?,
-            },
-            "patch" => Self::Patch {
-                patch: text("patch")?,
-            },
-            "delete" => Self::Delete {
-                path: text("path")?,
-            },
-            "rename" => Self::Rename {
-                from: text("from")?,
-                to: text("to")?,
-            },
+            "edits" => Self::Edits { path: text("path")?, edits: pairs(args)? },
+            "write" => Self::Write { path: text("path")?, content: text("content")? },
+            "patch" => Self::Patch { patch: text("patch")? },
+            "delete" => Self::Delete { path: text("path")? },
+            "rename" => Self::Rename { from: text("from")?, to: text("to")? },
             other => return Err(bad(format!("`{other}` is not a tool that changes files"))),
         };
         Ok(request)
@@ -108,9 +95,9 @@ fn bad(message: String) -> EditError {
 
 fn text(args: &Args, field: &str) -> Result<String, EditError> {
     match args.get(field) {
-        Some(Value::String(text)) if text.contains('\0') => Err(bad(format!(
-            "`{field}` holds a NUL character, which no text file may hold"
-        ))),
+        Some(Value::String(text)) if text.contains('\0') => {
+            Err(bad(format!("`{field}` holds a NUL character, which no text file may hold")))
+        }
         Some(Value::String(text)) => Ok(text.clone()),
         Some(_) => Err(bad(format!("`{field}` must be a string"))),
         None => Err(bad(format!("`{field}` is missing"))),
@@ -119,9 +106,7 @@ fn text(args: &Args, field: &str) -> Result<String, EditError> {
 
 fn pairs(args: &Args) -> Result<Vec<(String, String)>, EditError> {
     let Some(Value::Array(list)) = args.get("edits") else {
-        return Err(bad(
-            "`edits` must be a list of objects with `old` and `new`".into(),
-        ));
+        return Err(bad("`edits` must be a list of objects with `old` and `new`".into()));
     };
     if list.is_empty() {
         return Err(bad("`edits` is empty".into()));

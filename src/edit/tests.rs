@@ -16,11 +16,7 @@ fn cases() -> Vec<String> {
 fn content(file: &Value) -> Option<Vec<u8>> {
     use base64::Engine as _;
     let text = file["text"].as_str().map(|text| text.as_bytes().to_vec());
-    text.or_else(|| {
-        base64::engine::general_purpose::STANDARD
-            .decode(file["b64"].as_str()?)
-            .ok()
-    })
+    text.or_else(|| base64::engine::general_purpose::STANDARD.decode(file["b64"].as_str()?).ok())
 }
 
 /// What is wrong with the result of a case.
@@ -44,12 +40,7 @@ fn faults(case: &Value, got: &Value) -> Vec<String> {
     };
     check("soft", &sorted(&expect["soft"]), &sorted(&got["soft"]));
     let message = got["message"].as_str().unwrap_or_default().to_lowercase();
-    for mention in expect["mention"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-    {
+    for mention in expect["mention"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !message.contains(&mention.to_lowercase()) {
             faults.push(format!("{mention} is not in {message:?}"));
         }
@@ -86,12 +77,7 @@ fn run_all(lines: &[String]) -> Vec<String> {
         assert_eq!(result["id"], case["id"]);
         let faults = faults(&case, &result["got"]);
         if !faults.is_empty() {
-            failed.push(format!(
-                "{} {}: {}",
-                case["id"],
-                case["kind"],
-                faults.join("; ")
-            ));
+            failed.push(format!("{} {}: {}", case["id"], case["kind"], faults.join("; ")));
         }
     }
     failed
@@ -102,28 +88,13 @@ fn every_case_gives_the_expected_files_or_error() {
     let cases = cases();
     assert!(cases.len() >= 100, "only {} cases", cases.len());
     let failed = run_all(&cases);
-    assert!(
-        failed.is_empty(),
-        "{} of {}:\n{}",
-        failed.len(),
-        cases.len(),
-        failed.join("\n")
-    );
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), cases.len(), failed.join("\n"));
 }
 
 /// More of the same kinds, in the same format.
 #[test]
 fn every_further_case_gives_the_expected_files_or_error() {
-    let cases: Vec<String> = include_str!("more.jsonl")
-        .lines()
-        .map(str::to_owned)
-        .collect();
+    let cases: Vec<String> = include_str!("more.jsonl").lines().map(str::to_owned).collect();
     let failed = run_all(&cases);
-    assert!(
-        failed.is_empty(),
-        "{} of {}:\n{}",
-        failed.len(),
-        cases.len(),
-        failed.join("\n")
-    );
+    assert!(failed.is_empty(), "{} of {}:\n{}", failed.len(), cases.len(), failed.join("\n"));
 }

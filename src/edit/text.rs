@@ -30,13 +30,7 @@ impl<'b> Text<'b> {
         let bom = encoding::bom_len(bytes, codec);
         if codec == Codec::Utf8 {
             let text = String::from_utf8_lossy(&bytes[bom..]);
-            return Self {
-                bytes,
-                codec,
-                bom,
-                text,
-                offsets: None,
-            };
+            return Self { bytes, codec, bom, text, offsets: None };
         }
         let mut text = String::with_capacity(bytes.len());
         let mut offsets = Vec::with_capacity(bytes.len() + 1);
@@ -47,13 +41,7 @@ impl<'b> Text<'b> {
             at += len;
         }
         offsets.push(bytes.len());
-        Self {
-            bytes,
-            codec,
-            bom,
-            text: Cow::Owned(text),
-            offsets: Some(offsets),
-        }
+        Self { bytes, codec, bom, text: Cow::Owned(text), offsets: Some(offsets) }
     }
 
     fn offset(&self, at: usize) -> usize {

@@ -25,13 +25,7 @@ impl FileChange {
         before: Option<Arc<[u8]>>,
         after: impl Into<Arc<[u8]>>,
     ) -> Self {
-        Self {
-            path: path.into(),
-            from: None,
-            before,
-            after: Some(after.into()),
-            executable: None,
-        }
+        Self { path: path.into(), from: None, before, after: Some(after.into()), executable: None }
     }
 
     /// True if applying it would leave the disk as it is.
@@ -52,9 +46,6 @@ pub struct Outcome {
 impl Outcome {
     /// The lines a reviewer reads about the tolerances used.
     pub fn notes(&self) -> Vec<String> {
-        self.soft
-            .iter()
-            .map(|used| used.note().to_owned())
-            .collect()
+        self.soft.iter().map(|used| used.note().to_owned()).collect()
     }
 }

@@ -25,11 +25,8 @@ pub(super) fn write(view: &dyn FileView, path: &str, content: &str) -> Result<Ou
     let (bytes, soft) =
         in_encoding(&file.bytes, content.is_ascii(), &attempt).map_err(|error| {
             // No encoding was recognised: nothing else is looked for in a whole-file write.
-            let code = if error.code == ErrorCode::NotFound {
-                ErrorCode::Encoding
-            } else {
-                error.code
-            };
+            let code =
+                if error.code == ErrorCode::NotFound { ErrorCode::Encoding } else { error.code };
             EditError { code, ..error }.within(path)
         })?;
     let changes = vec![FileChange::modify(resolved, Some(file.bytes), bytes)];
@@ -48,10 +45,7 @@ pub(super) fn create(
         return Err(elided_error("content", &line).within(path));
     }
     let changes = vec![FileChange::modify(resolved, None, content.as_bytes())];
-    Ok(Outcome {
-        changes,
-        soft: Vec::new(),
-    })
+    Ok(Outcome { changes, soft: Vec::new() })
 }
 
 fn replace(text: &Text, content: &str) -> Result<(Vec<u8>, Vec<Tolerance>), EditError> {
@@ -86,10 +80,7 @@ fn replace(text: &Text, content: &str) -> Result<(Vec<u8>, Vec<Tolerance>), Edit
 fn shares_line(before: &str, content: &str) -> bool {
     let telling = |line: &&str| !line.is_ascii();
     let known: std::collections::HashSet<&str> = before.lines().filter(telling).collect();
-    content
-        .lines()
-        .filter(telling)
-        .any(|line| known.contains(line))
+    content.lines().filter(telling).any(|line| known.contains(line))
 }
 
 /// The content with the line endings of the file; as it is if only its line endings are new.
@@ -101,11 +92,7 @@ fn with_endings_of(before: &str, content: &str) -> String {
         true => line_by_line(before, content),
         false => lines::to_ending(content, ending),
     };
-    if converted == before {
-        content.to_owned()
-    } else {
-        converted
-    }
+    if converted == before { content.to_owned() } else { converted }
 }
 
 /// For a file with both kinds of endings: lines that stay keep theirs, new ones follow the line
@@ -117,12 +104,7 @@ fn line_by_line(before: &str, content: &str) -> String {
     let new_lines: Vec<&str> = new.iter().map(|(line, _)| &content[line.clone()]).collect();
     let mut kept = vec![None; new.len()];
     for op in capture_diff_slices(Algorithm::Histogram, &old_lines, &new_lines) {
-        if let DiffOp::Equal {
-            old_index,
-            new_index,
-            len,
-        } = op
-        {
+        if let DiffOp::Equal { old_index, new_index, len } = op {
             for at in 0..len {
                 let ending = &before[old[old_index + at].1.clone()];
                 kept[new_index + at] = Some(ending).filter(|ending| !ending.is_empty());

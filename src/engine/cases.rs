@@ -50,11 +50,7 @@ pub fn run_case_as(line: &str, tools_json: &Value, feed: Feed) -> Result<Value, 
     };
     let format = text("format")?;
     let options = ParserOptions {
-        dialect: if format == "hermes_json" {
-            Dialect::HermesJson
-        } else {
-            Dialect::QwenXml
-        },
+        dialect: if format == "hermes_json" { Dialect::HermesJson } else { Dialect::QwenXml },
         tools: tools(tools_json, text("tools")?)?,
         thinking_open: text("thinking")? == "open",
         tags: Tags::ByText,
@@ -71,12 +67,7 @@ pub fn run_case_as(line: &str, tools_json: &Value, feed: Feed) -> Result<Value, 
 fn chunks(case: &Value) -> Result<Vec<Vec<u8>>, String> {
     let list = |key: &str| case.get(key).and_then(Value::as_array);
     if let Some(list) = list("chunks_b64") {
-        let decode = |chunk: &Value| {
-            chunk
-                .as_str()
-                .and_then(base64)
-                .ok_or("bad base64".to_owned())
-        };
+        let decode = |chunk: &Value| chunk.as_str().and_then(base64).ok_or("bad base64".to_owned());
         return list.iter().map(decode).collect();
     }
     let list = list("chunks").ok_or("a case needs `chunks` or `chunks_b64`")?;
@@ -142,10 +133,7 @@ fn tools(tools_json: &Value, set: &str) -> Result<Vec<ToolSpec>, String> {
                 // Parsing does not depend on what a tool does.
                 kind: ToolKind::Read,
                 description: text("description").unwrap_or_default().to_owned(),
-                parameters: function
-                    .get("parameters")
-                    .cloned()
-                    .unwrap_or_else(|| json!({})),
+                parameters: function.get("parameters").cloned().unwrap_or_else(|| json!({})),
             })
         })
         .collect()
@@ -197,10 +185,7 @@ fn summary(events: &[ParserEvent]) -> Value {
             ParserEvent::Text(piece) => add(&mut text, piece, &mut text_apart),
             ParserEvent::ThinkingDone => thinking_apart = true,
             ParserEvent::CallStarted { .. } | ParserEvent::CallDelta(_) => {}
-            ParserEvent::Call {
-                call,
-                repairs: used,
-            } => {
+            ParserEvent::Call { call, repairs: used } => {
                 (thinking_apart, text_apart) = (true, true);
                 calls.push(json!({"name": call.name, "args": call.args}));
                 repairs.extend(used.iter().cloned());

@@ -94,16 +94,8 @@ pub fn logits(
     options: LogitOptions,
 ) -> Result<Vec<f32>, EngineError> {
     model.reset();
-    model.set_scan(if options.recurrent {
-        Scan::Recurrent
-    } else {
-        Scan::Auto
-    });
-    let chunk = if options.chunk == 0 {
-        ids.len().max(1)
-    } else {
-        options.chunk
-    };
+    model.set_scan(if options.recurrent { Scan::Recurrent } else { Scan::Auto });
+    let chunk = if options.chunk == 0 { ids.len().max(1) } else { options.chunk };
     let rows = if options.all { Rows::All } else { Rows::Last };
     let mut out = Vec::new();
     for part in ids.chunks(chunk) {
@@ -147,14 +139,7 @@ pub fn greedy(
     count: usize,
     options: LogitOptions,
 ) -> Result<Vec<u32>, EngineError> {
-    let mut row = logits(
-        model,
-        ids,
-        LogitOptions {
-            all: false,
-            ..options
-        },
-    )?;
+    let mut row = logits(model, ids, LogitOptions { all: false, ..options })?;
     let mut out = Vec::new();
     while out.len() < count {
         let token = argmax(&row);
@@ -168,11 +153,9 @@ pub fn greedy(
 
 /// The index of the greatest value, the first of equals.
 pub fn argmax(row: &[f32]) -> u32 {
-    let best = (0_u32..)
-        .zip(row)
-        .fold((0, f32::NEG_INFINITY), |best, (id, &logit)| {
-            if logit > best.1 { (id, logit) } else { best }
-        });
+    let best = (0_u32..).zip(row).fold((0, f32::NEG_INFINITY), |best, (id, &logit)| {
+        if logit > best.1 { (id, logit) } else { best }
+    });
     best.0
 }
 
@@ -188,10 +171,7 @@ mod tests {
         let length = usize::from(u16::from_le_bytes([out[8], out[9]]));
         assert_eq!((10 + length) % 64, 0);
         let header = std::str::from_utf8(&out[10..10 + length]).unwrap();
-        assert!(
-            header.contains("'shape': (2, 3)") && header.ends_with('\n'),
-            "{header:?}"
-        );
+        assert!(header.contains("'shape': (2, 3)") && header.ends_with('\n'), "{header:?}");
         assert_eq!(out.len(), 10 + length + 24);
         assert_eq!(&out[out.len() - 4..], &6.0_f32.to_le_bytes());
     }

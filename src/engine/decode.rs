@@ -68,11 +68,7 @@ impl<'a> Decoder<'a> {
         plan: &Plan,
         events: &'a UnboundedSender<EngineEvent>,
     ) -> Self {
-        let tags = if tokenizer.has_call_tags() {
-            Tags::ByToken
-        } else {
-            Tags::ByText
-        };
+        let tags = if tokenizer.has_call_tags() { Tags::ByToken } else { Tags::ByText };
         let options = ParserOptions {
             dialect,
             tools: request.tools.clone(),
@@ -148,9 +144,7 @@ impl<'a> Decoder<'a> {
             return self.close_thinking().map(Some);
         }
         let tokenizer = self.tokenizer;
-        let token = self
-            .sampler
-            .sample(logits, history, |id| tokenizer.is_padding(id))?;
+        let token = self.sampler.sample(logits, history, |id| tokenizer.is_padding(id))?;
         if !self.tokenizer.is_end(token) {
             return Ok(Some(vec![token]));
         }
@@ -211,11 +205,7 @@ impl<'a> Decoder<'a> {
         if text.is_empty() {
             return;
         }
-        let span = if self.in_call {
-            loops::CALL
-        } else {
-            loops::PROSE
-        };
+        let span = if self.in_call { loops::CALL } else { loops::PROSE };
         self.looping |= self.loops.push(text, span);
         let found = self.parser.push(Piece::Text(text));
         self.emit(found);
@@ -273,20 +263,10 @@ impl<'a> Decoder<'a> {
         self.emit(found);
         let mut answer = self.answer;
         answer.extend(self.tokenizer.encode_trusted(closing)?);
-        let decode = self
-            .span
-            .map_or(Duration::ZERO, |(first, last)| last - first);
+        let decode = self.span.map_or(Duration::ZERO, |(first, last)| last - first);
         let decode_ms = u64::try_from(decode.as_millis()).unwrap_or(u64::MAX);
-        let usage = Usage {
-            decode_ms,
-            ..self.usage
-        };
-        Ok(Outcome {
-            reason,
-            answer,
-            message: self.message,
-            usage,
-        })
+        let usage = Usage { decode_ms, ..self.usage };
+        Ok(Outcome { reason, answer, message: self.message, usage })
     }
 }
 

@@ -57,10 +57,8 @@ mod tests {
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| cut % (bytes.len() + 1)).collect();
         cuts.extend([0, bytes.len()]);
         cuts.sort_unstable();
-        let mut text: String = cuts
-            .windows(2)
-            .map(|w| detokenizer.push(&bytes[w[0]..w[1]]))
-            .collect();
+        let mut text: String =
+            cuts.windows(2).map(|w| detokenizer.push(&bytes[w[0]..w[1]])).collect();
         text.push_str(&detokenizer.finish());
         text
     }
@@ -68,9 +66,8 @@ mod tests {
     #[test]
     fn a_character_is_held_back_until_it_is_whole() {
         let mut detokenizer = Detokenizer::default();
-        let texts: Vec<String> = [b"a\xe8".as_slice(), b"\xaf", b"\xbb!"]
-            .map(|b| detokenizer.push(b))
-            .into();
+        let texts: Vec<String> =
+            [b"a\xe8".as_slice(), b"\xaf", b"\xbb!"].map(|b| detokenizer.push(b)).into();
         assert_eq!(texts, ["a", "", "读!"]);
         assert_eq!(detokenizer.finish(), "");
     }

@@ -134,14 +134,8 @@ pub fn device(name: &str) -> Result<Device, EngineError> {
 }
 
 fn info(file: &GgufFile, device: &Device, context: usize) -> Result<ModelInfo, EngineError> {
-    let stem = file
-        .path()
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
-    let name = file
-        .metadata()
-        .opt_str("general.name")?
-        .filter(|name| !name.trim().is_empty());
+    let stem = file.path().file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let name = file.metadata().opt_str("general.name")?.filter(|name| !name.trim().is_empty());
     let device = match device.location() {
         candle_core::DeviceLocation::Cpu => "cpu".to_string(),
         candle_core::DeviceLocation::Cuda { gpu_id } => format!("cuda:{gpu_id}"),
@@ -152,11 +146,7 @@ fn info(file: &GgufFile, device: &Device, context: usize) -> Result<ModelInfo, E
         architecture: file.architecture()?.to_string(),
         quantization: commonest_type(file),
         context,
-        parameters: file
-            .tensors()
-            .iter()
-            .map(|tensor| tensor.elements() as u64)
-            .sum(),
+        parameters: file.tensors().iter().map(|tensor| tensor.elements() as u64).sum(),
         device,
         sampling: sampling(file)?,
     })
@@ -166,14 +156,8 @@ fn info(file: &GgufFile, device: &Device, context: usize) -> Result<ModelInfo, E
 fn sampling(file: &GgufFile) -> Result<Sampling, EngineError> {
     let usual = Sampling::default();
     let number = |key: &str, usual: f32, allowed: std::ops::RangeInclusive<f32>| {
-        let value = file
-            .metadata()
-            .opt_f32(&format!("general.sampling.{key}"))?;
-        Ok::<f32, EngineError>(
-            value
-                .filter(|value| allowed.contains(value))
-                .unwrap_or(usual),
-        )
+        let value = file.metadata().opt_f32(&format!("general.sampling.{key}"))?;
+        Ok::<f32, EngineError>(value.filter(|value| allowed.contains(value)).unwrap_or(usual))
     };
     Ok(Sampling {
         temperature: number("temp", usual.temperature, 0.0..=2.0)?,
@@ -187,15 +171,9 @@ fn sampling(file: &GgufFile) -> Result<Sampling, EngineError> {
 /// The type that most elements of matrices have.
 fn commonest_type(file: &GgufFile) -> String {
     let mut elements: HashMap<String, usize> = HashMap::new();
-    for tensor in file
-        .tensors()
-        .iter()
-        .filter(|tensor| tensor.shape.len() > 1)
-    {
+    for tensor in file.tensors().iter().filter(|tensor| tensor.shape.len() > 1) {
         *elements.entry(tensor.dtype.to_string()).or_default() += tensor.elements();
     }
-    let most = elements
-        .into_iter()
-        .max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
+    let most = elements.into_iter().max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)));
     most.map(|(name, _)| name).unwrap_or_default()
 }

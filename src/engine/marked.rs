@@ -34,15 +34,10 @@ pub struct MarkedText(pub String);
 impl Markup {
     /// Spellings of one character cannot be protected and are left out.
     pub fn new(specials: impl IntoIterator<Item = (String, u32)>) -> Self {
-        let mut specials: Vec<_> = specials
-            .into_iter()
-            .filter(|(text, _)| text.chars().nth(1).is_some())
-            .collect();
+        let mut specials: Vec<_> =
+            specials.into_iter().filter(|(text, _)| text.chars().nth(1).is_some()).collect();
         specials.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.0.cmp(&b.0)));
-        let mut firsts: Vec<char> = specials
-            .iter()
-            .filter_map(|(s, _)| s.chars().next())
-            .collect();
+        let mut firsts: Vec<char> = specials.iter().filter_map(|(s, _)| s.chars().next()).collect();
         firsts.sort_unstable();
         firsts.dedup();
         Self { specials, firsts }
@@ -50,10 +45,7 @@ impl Markup {
 
     /// The special that begins `text`: its spelling's length in bytes and its id.
     fn at_start(&self, text: &str) -> Option<(usize, u32)> {
-        let hit = self
-            .specials
-            .iter()
-            .find(|(special, _)| text.starts_with(special.as_str()));
+        let hit = self.specials.iter().find(|(special, _)| text.starts_with(special.as_str()));
         hit.map(|(special, id)| (special.len(), *id))
     }
 

@@ -121,13 +121,7 @@ struct Hold {
 
 impl Hold {
     fn new(start: usize) -> Self {
-        Self {
-            start,
-            named: false,
-            shown: start,
-            seek: start + 1,
-            patience: 0,
-        }
+        Self { start, named: false, shown: start, seek: start + 1, patience: 0 }
     }
 }
 
@@ -153,10 +147,7 @@ impl Parser {
         Self {
             source: Source::new(options.tags),
             scanner: Scanner::new(options.thinking_open),
-            context: Context {
-                dialect: options.dialect,
-                tools: options.tools,
-            },
+            context: Context { dialect: options.dialect, tools: options.tools },
             hold: None,
             acted: false,
             done: false,
@@ -284,12 +275,7 @@ impl Parser {
             out.push(ParserEvent::CallStarted { name });
             hold.named = true;
         }
-        if let Some(text) = self
-            .source
-            .text()
-            .get(hold.shown..to)
-            .filter(|text| !text.is_empty())
-        {
+        if let Some(text) = self.source.text().get(hold.shown..to).filter(|text| !text.is_empty()) {
             out.push(ParserEvent::CallDelta(text.into()));
             hold.shown = to;
         }
@@ -333,12 +319,7 @@ impl Parser {
         for outcome in block.outcomes {
             announce(outcome, &mut named, out);
         }
-        out.extend(
-            block
-                .repairs
-                .into_iter()
-                .map(|repair| ParserEvent::Repair(repair.into())),
-        );
+        out.extend(block.repairs.into_iter().map(|repair| ParserEvent::Repair(repair.into())));
         self.hold = None;
         self.scanner.resume(block.end);
     }
@@ -411,9 +392,7 @@ fn announce(outcome: Outcome, named: &mut bool, out: &mut Vec<ParserEvent>) {
     match outcome {
         Outcome::Call { call, repairs } => {
             if !std::mem::take(named) {
-                out.push(ParserEvent::CallStarted {
-                    name: call.name.clone(),
-                });
+                out.push(ParserEvent::CallStarted { name: call.name.clone() });
             }
             out.push(ParserEvent::Call { call, repairs });
         }

@@ -23,12 +23,7 @@ pub struct State {
 impl State {
     /// An empty state. `budget` is the memory snapshots may take, in bytes.
     pub fn new(model: Box<dyn Model>, budget: usize) -> Self {
-        Self {
-            model,
-            tokens: Vec::new(),
-            snapshots: Vec::new(),
-            budget,
-        }
+        Self { model, tokens: Vec::new(), snapshots: Vec::new(), budget }
     }
 
     /// Tokens processed.
@@ -44,12 +39,7 @@ impl State {
     /// Goes back to the longest state from which `target` can be continued with at least one token;
     /// returns its length.
     pub fn rewind_to(&mut self, target: &[u32]) -> usize {
-        let same = self
-            .tokens
-            .iter()
-            .zip(target)
-            .take_while(|(a, b)| a == b)
-            .count();
+        let same = self.tokens.iter().zip(target).take_while(|(a, b)| a == b).count();
         let usable = same.min(target.len().saturating_sub(1));
         if self.tokens.len() <= usable {
             return self.tokens.len();
@@ -82,10 +72,7 @@ impl State {
 
     /// Keeps this moment to come back to, if the model can and the budget allows.
     pub fn keep(&mut self) -> Result<(), EngineError> {
-        let kept = self
-            .snapshots
-            .last()
-            .is_some_and(|last| last.len() == self.tokens.len());
+        let kept = self.snapshots.last().is_some_and(|last| last.len() == self.tokens.len());
         if kept || self.tokens.is_empty() || self.budget == 0 || !self.model.can_rewind() {
             return Ok(());
         }

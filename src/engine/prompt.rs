@@ -81,10 +81,8 @@ impl Log {
                 thinking_open: opens_thinking(&rest),
             });
         }
-        let whole = template.render(
-            &conversation(request, &request.messages),
-            tokenizer.markup(),
-        )?;
+        let whole =
+            template.render(&conversation(request, &request.messages), tokenizer.markup())?;
         Ok(Plan {
             tokens: tokenizer.encode(&whole)?,
             logged: 0,
@@ -98,20 +96,14 @@ impl Log {
     /// `answer` holds the generated tokens without the end-of-turn token, closed where generation
     /// was cut; `message` is what was streamed.
     pub fn commit(&mut self, request: &Request, plan: &Plan, answer: &[u32], message: Message) {
-        self.setting = Some(Setting {
-            tools: request.tools.clone(),
-            effort: request.effort,
-        });
+        self.setting = Some(Setting { tools: request.tools.clone(), effort: request.effort });
         self.ends.retain(|end| end.messages <= plan.logged_messages);
         self.messages = request.messages.clone();
         self.messages.push(message);
         self.tokens.truncate(plan.logged);
         self.tokens.extend(plan.tokens.iter().skip(plan.logged));
         self.tokens.extend_from_slice(answer);
-        self.ends.push(Mark {
-            messages: self.messages.len(),
-            tokens: self.tokens.len(),
-        });
+        self.ends.push(Mark { messages: self.messages.len(), tokens: self.tokens.len() });
     }
 
     /// Forgets everything.
@@ -136,9 +128,7 @@ impl Log {
             return None;
         }
         let pairs = self.messages.iter().zip(&request.messages);
-        let same = pairs
-            .take_while(|(logged, asked)| are_same(logged, asked))
-            .count();
+        let same = pairs.take_while(|(logged, asked)| are_same(logged, asked)).count();
         let usable = |end: &&Mark| end.messages <= same && end.messages < request.messages.len();
         self.ends.iter().rev().find(usable).copied()
     }
@@ -150,11 +140,7 @@ fn are_same(logged: &Message, asked: &Message) -> bool {
         return logged == asked;
     }
     let calls = |message: &Message| -> Vec<_> {
-        message
-            .calls
-            .iter()
-            .map(|call| (call.name.clone(), call.args.clone()))
-            .collect()
+        message.calls.iter().map(|call| (call.name.clone(), call.args.clone())).collect()
     };
     asked.role == Role::Assistant
         && logged.text.trim() == asked.text.trim()
@@ -163,12 +149,7 @@ fn are_same(logged: &Message, asked: &Message) -> bool {
 }
 
 fn conversation<'a>(request: &'a Request, messages: &'a [Message]) -> Conversation<'a> {
-    Conversation {
-        messages,
-        tools: &request.tools,
-        effort: request.effort,
-        generate: true,
-    }
+    Conversation { messages, tools: &request.tools, effort: request.effort, generate: true }
 }
 
 /// The text from the end of the answer at `mark` on, its end-of-turn token first.
@@ -181,18 +162,12 @@ fn rest_after(
     tokenizer: &Tokenizer,
 ) -> Result<Option<MarkedText>, EngineError> {
     let mut messages = request.messages.clone();
-    let Some(last) = mark
-        .messages
-        .checked_sub(1)
-        .and_then(|i| messages.get_mut(i))
-    else {
+    let Some(last) = mark.messages.checked_sub(1).and_then(|i| messages.get_mut(i)) else {
         return Ok(None);
     };
     // The calls stay: some templates look at them before they render the results.
     last.text = SENTINEL.to_string();
-    let text = template
-        .render(&conversation(request, &messages), tokenizer.markup())?
-        .0;
+    let text = template.render(&conversation(request, &messages), tokenizer.markup())?.0;
     let mut found = text.match_indices(SENTINEL);
     let (Some((at, _)), None) = (found.next(), found.next()) else {
         return Ok(None);

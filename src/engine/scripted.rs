@@ -115,22 +115,14 @@ pub enum ScriptError {
 impl Script {
     /// Reads a script; `.json` is JSON, everything else TOML.
     pub fn read(path: &Path) -> Result<Self, ScriptError> {
-        let text = std::fs::read_to_string(path).map_err(|source| ScriptError::Unreadable {
-            path: path.to_path_buf(),
-            source,
-        })?;
-        let parsed = if path
-            .extension()
-            .is_some_and(|extension| extension == "json")
-        {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ScriptError::Unreadable { path: path.to_path_buf(), source })?;
+        let parsed = if path.extension().is_some_and(|extension| extension == "json") {
             serde_json::from_str(&text).map_err(|error| error.to_string())
         } else {
             toml::from_str(&text).map_err(|error| error.to_string())
         };
-        parsed.map_err(|what| ScriptError::Malformed {
-            path: path.to_path_buf(),
-            what,
-        })
+        parsed.map_err(|what| ScriptError::Malformed { path: path.to_path_buf(), what })
     }
 }
 
@@ -144,10 +136,7 @@ pub struct ScriptedEngine {
 impl ScriptedEngine {
     /// An engine at the first step.
     pub fn new(script: Script) -> Self {
-        Self {
-            script,
-            requests: Mutex::new(Vec::new()),
-        }
+        Self { script, requests: Mutex::new(Vec::new()) }
     }
 
     /// The stream a loading model would give: `Ready` at once.
@@ -197,14 +186,7 @@ impl Engine for ScriptedEngine {
         };
         let delay = Duration::from_millis(step.delay_ms.unwrap_or(self.script.delay_ms));
         let waits = !delay.is_zero() || step.prefill_ms > 0;
-        let player = Player {
-            step,
-            delay,
-            request,
-            cancel,
-            events,
-            usage: Usage::default(),
-        };
+        let player = Player { step, delay, request, cancel, events, usage: Usage::default() };
         let play = move || player.play(cached);
         if waits {
             std::thread::spawn(play);
@@ -235,17 +217,9 @@ impl Player {
         let all = tokens(&self.request);
         let cached = before.min(all - 1);
         let total = all - cached;
-        self.send(EngineEvent::Prefill {
-            done: 0,
-            total,
-            cached,
-        });
+        self.send(EngineEvent::Prefill { done: 0, total, cached });
         self.pause(Duration::from_millis(self.step.prefill_ms));
-        self.send(EngineEvent::Prefill {
-            done: total,
-            total,
-            cached,
-        });
+        self.send(EngineEvent::Prefill { done: total, total, cached });
         self.usage = Usage {
             prefilled: total,
             cached,
@@ -258,10 +232,7 @@ impl Player {
         self.usage.context = all + self.usage.thinking + self.usage.answer;
         let last = match self.step.fail.take() {
             Some(message) if reason != FinishReason::Cancelled => EngineEvent::Failed { message },
-            Some(_) | None => EngineEvent::Finished {
-                reason,
-                usage: self.usage,
-            },
+            Some(_) | None => EngineEvent::Finished { reason, usage: self.usage },
         };
         self.send(last);
     }
@@ -289,11 +260,7 @@ impl Player {
                 reason = FinishReason::Length;
                 break;
             }
-            *(if thinking {
-                &mut self.usage.thinking
-            } else {
-                &mut self.usage.answer
-            }) += 1;
+            *(if thinking { &mut self.usage.thinking } else { &mut self.usage.answer }) += 1;
             let piece: String = piece.iter().collect();
             let found = parser.push(Piece::Text(&piece));
             thinking &= !found.contains(&ParserEvent::ThinkingDone);
@@ -309,10 +276,7 @@ impl Player {
     }
 
     fn emit(&self, found: Vec<ParserEvent>) {
-        found
-            .into_iter()
-            .filter_map(engine_event)
-            .for_each(|event| self.send(event));
+        found.into_iter().filter_map(engine_event).for_each(|event| self.send(event));
     }
 
     fn send(&self, event: EngineEvent) {

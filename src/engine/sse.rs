@@ -62,15 +62,9 @@ impl SseDecoder {
     /// `options.tags` says.
     #[must_use]
     pub fn new(options: ParserOptions) -> Self {
-        let options = ParserOptions {
-            tags: Tags::ByText,
-            ..options
-        };
+        let options = ParserOptions { tags: Tags::ByText, ..options };
         Self {
-            context: Context {
-                dialect: options.dialect,
-                tools: options.tools.clone(),
-            },
+            context: Context { dialect: options.dialect, tools: options.tools.clone() },
             options,
             utf8: Utf8::default(),
             line: String::new(),
@@ -203,10 +197,7 @@ impl SseDecoder {
         };
         let error = chunk.get("error").filter(|error| !error.is_null());
         if let Some(error) = error.or_else(|| (event == "error").then_some(&chunk)) {
-            let words = error
-                .get("message")
-                .and_then(Value::as_str)
-                .or_else(|| error.as_str());
+            let words = error.get("message").and_then(Value::as_str).or_else(|| error.as_str());
             let words = words.map_or_else(|| error.to_string(), str::to_owned);
             return self.fail(&words);
         }
@@ -237,9 +228,8 @@ impl SseDecoder {
     fn take_choice(&mut self, choice: &Value, out: &mut Vec<ParserEvent>) {
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
             let reasoning = ["reasoning_content", "reasoning"].iter();
-            let reasoning = reasoning
-                .filter_map(|key| delta.get(key)?.as_str())
-                .find(|s| !s.is_empty());
+            let reasoning =
+                reasoning.filter_map(|key| delta.get(key)?.as_str()).find(|s| !s.is_empty());
             if let Some(reasoning) = reasoning {
                 self.reasoning = Some(true);
                 out.push(ParserEvent::Thinking(reasoning.to_owned()));
@@ -316,22 +306,12 @@ impl SseDecoder {
 
     fn take_call(&mut self, delta: &Value, out: &mut Vec<ParserEvent>) {
         let index = delta.get("index").and_then(Value::as_u64);
-        let id = delta
-            .get("id")
-            .and_then(Value::as_str)
-            .filter(|id| !id.is_empty());
+        let id = delta.get("id").and_then(Value::as_str).filter(|id| !id.is_empty());
         let function = delta.get("function").unwrap_or(delta);
-        let name = function
-            .get("name")
-            .and_then(Value::as_str)
-            .filter(|name| !name.is_empty());
+        let name = function.get("name").and_then(Value::as_str).filter(|name| !name.is_empty());
         let place = self.place(index, id, name).unwrap_or(self.calls.len());
         if place == self.calls.len() {
-            self.calls.push(Native {
-                index,
-                id: id.map(str::to_owned),
-                ..Native::default()
-            });
+            self.calls.push(Native { index, id: id.map(str::to_owned), ..Native::default() });
         }
         let known = |name: &str| self.context.tool(name).is_some();
         let Some(call) = self.calls.get_mut(place) else {
@@ -343,9 +323,7 @@ impl SseDecoder {
         if let Some(name) = name {
             if call.name.is_empty() {
                 name.clone_into(&mut call.name);
-                out.push(ParserEvent::CallStarted {
-                    name: name.to_owned(),
-                });
+                out.push(ParserEvent::CallStarted { name: name.to_owned() });
             } else if call.name != name && call.arguments.is_empty() && !known(&call.name) {
                 // A name in pieces.
                 call.name.push_str(name);
@@ -365,14 +343,8 @@ impl SseDecoder {
     /// The call that a fragment belongs to; `None` if it begins a new one.
     fn place(&self, index: Option<u64>, id: Option<&str>, name: Option<&str>) -> Option<usize> {
         let place = match (index, id) {
-            (Some(index), _) => self
-                .calls
-                .iter()
-                .rposition(|call| call.index == Some(index)),
-            (None, Some(id)) => self
-                .calls
-                .iter()
-                .rposition(|call| call.id.as_deref() == Some(id)),
+            (Some(index), _) => self.calls.iter().rposition(|call| call.index == Some(index)),
+            (None, Some(id)) => self.calls.iter().rposition(|call| call.id.as_deref() == Some(id)),
             (None, None) => self.calls.len().checked_sub(1),
         }?;
         let call = self.calls.get(place)?;
@@ -389,10 +361,9 @@ impl SseDecoder {
 fn content_text(content: Option<&Value>) -> String {
     match content {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts
-            .iter()
-            .filter_map(|part| part.get("text").and_then(Value::as_str))
-            .collect(),
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect()
+        }
         _ => String::new(),
     }
 }

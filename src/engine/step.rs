@@ -36,36 +36,16 @@ impl Step<'_> {
     /// Errors: the template refuses, the context is too small (both leave everything as it was), the
     /// model fails.
     pub fn run(self) -> Result<(FinishReason, Usage), EngineError> {
-        let Self {
-            parts: (loaded, log, pace),
-            request,
-            stop,
-            events,
-        } = self;
-        let Loaded {
-            state,
-            tokenizer,
-            template,
-            dialect,
-            ..
-        } = loaded;
+        let Self { parts: (loaded, log, pace), request, stop, events } = self;
+        let Loaded { state, tokenizer, template, dialect, .. } = loaded;
         let began = Instant::now();
         let plan = log.plan(request, template, tokenizer)?;
         let needed = plan.tokens.len() + RESERVE;
         if needed > state.context() {
-            return Err(EngineError::ContextOverflow {
-                needed,
-                context: state.context(),
-            });
+            return Err(EngineError::ContextOverflow { needed, context: state.context() });
         }
         let cached = state.rewind_to(&plan.tokens);
-        let mut prefill = Prefill {
-            state,
-            pace,
-            stop,
-            events,
-            cached,
-        };
+        let mut prefill = Prefill { state, pace, stop, events, cached };
         let logits = prefill.run(&plan.tokens, &moments_to_keep(&plan, tokenizer))?;
         let usage = Usage {
             prefilled: state.tokens().len() - cached,
@@ -86,33 +66,16 @@ impl Step<'_> {
             |tokens| state.advance(tokens),
         )?;
         log.commit(request, &plan, &outcome.answer, outcome.message);
-        let Usage {
-            thinking,
-            answer,
-            decode_ms,
-            ..
-        } = outcome.usage;
-        let context = log.len();
-        Ok((
-            outcome.reason,
-            Usage {
-                thinking,
-                answer,
-                decode_ms,
-                context,
-                ..usage
-            },
-        ))
+        let Usage { thinking, answer, decode_ms, .. } = outcome.usage;
+        let usage = Usage { thinking, answer, decode_ms, context: log.len(), ..usage };
+        Ok((outcome.reason, usage))
     }
 }
 
 /// Lengths at which a snapshot is worth its memory: after the first turn (the system turn, in which
 /// the tools are) and where the new part of the prompt begins.
 fn moments_to_keep(plan: &Plan, tokenizer: &Tokenizer) -> [usize; 2] {
-    let first = plan
-        .tokens
-        .iter()
-        .position(|&token| tokenizer.is_end(token));
+    let first = plan.tokens.iter().position(|&token| tokenizer.is_end(token));
     [first.map_or(0, |at| at + 1), plan.logged]
 }
 
@@ -140,12 +103,7 @@ impl Prefill<'_> {
             if self.stop.is_asked() {
                 return Ok(None);
             }
-            let border = keep
-                .iter()
-                .copied()
-                .filter(|at| *at > done)
-                .min()
-                .unwrap_or(prompt.len());
+            let border = keep.iter().copied().filter(|at| *at > done).min().unwrap_or(prompt.len());
             let end = (done + self.pace.chunk()).min(border).min(prompt.len());
             let began = Instant::now();
             logits = Some(self.state.advance(prompt.get(done..end).unwrap_or(&[]))?);
@@ -156,11 +114,7 @@ impl Prefill<'_> {
 
     fn report(&self, all: usize) {
         let (cached, done) = (self.cached, self.state.tokens().len() - self.cached);
-        let _ = self.events.send(EngineEvent::Prefill {
-            done,
-            total: all - cached,
-            cached,
-        });
+        let _ = self.events.send(EngineEvent::Prefill { done, total: all - cached, cached });
     }
 }
 
@@ -174,10 +128,7 @@ impl Pace {
     /// A fixed chunk, or one that adapts to the machine, beginning small.
     pub fn new(fixed: Option<usize>) -> Self {
         let chunk = fixed.map_or(CHUNKS.start() * 2, |chunk| chunk.max(1));
-        Self {
-            chunk,
-            adapts: fixed.is_none(),
-        }
+        Self { chunk, adapts: fixed.is_none() }
     }
 
     pub fn chunk(&self) -> usize {
@@ -192,9 +143,7 @@ impl Pace {
         let share = CHUNK_TIME.as_secs_f64() / took.as_secs_f64().max(1e-6);
         let affordable = (tokens as f64 * share) as usize;
         // At most double, so that one lucky measurement does not make a long chunk.
-        let wanted = affordable
-            .min(self.chunk * 2)
-            .clamp(*CHUNKS.start(), *CHUNKS.end());
+        let wanted = affordable.min(self.chunk * 2).clamp(*CHUNKS.start(), *CHUNKS.end());
         self.chunk = 1 << wanted.ilog2();
     }
 }

@@ -42,20 +42,13 @@ impl Template {
     /// Errors: a syntax error, with its line.
     pub fn new(source: &str, bos: Option<String>) -> Result<Self, EngineError> {
         let mut environment = Environment::new();
-        let syntax = SyntaxConfig::builder()
-            .trim_blocks(true)
-            .lstrip_blocks(true)
-            .build();
+        let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
         environment.set_syntax(syntax.map_err(|error| refusal(&error))?);
         functions::add_to(&mut environment);
         environment
             .add_template_owned(NAME, source.to_string())
             .map_err(|error| refusal(&error))?;
-        Ok(Self {
-            environment,
-            source: source.to_string(),
-            bos: bos.unwrap_or_default(),
-        })
+        Ok(Self { environment, source: source.to_string(), bos: bos.unwrap_or_default() })
     }
 
     /// The template's text, to recognise dialects by.
@@ -72,11 +65,7 @@ impl Template {
         markup: &Markup,
     ) -> Result<MarkedText, EngineError> {
         let mut context = Map::new();
-        let messages = conversation
-            .messages
-            .iter()
-            .map(|m| message(m, markup))
-            .collect();
+        let messages = conversation.messages.iter().map(|m| message(m, markup)).collect();
         context.insert("messages".into(), Json::Array(messages));
         if !conversation.tools.is_empty() {
             let tools = conversation.tools.iter().map(|t| tool(t, markup)).collect();
@@ -89,13 +78,8 @@ impl Template {
 
     /// Renders raw template variables, nothing protected; for checks and debugging.
     pub fn render_values(&self, mut variables: Map<String, Json>) -> Result<String, EngineError> {
-        variables
-            .entry("bos_token")
-            .or_insert_with(|| self.bos.clone().into());
-        let template = self
-            .environment
-            .get_template(NAME)
-            .map_err(|error| refusal(&error))?;
+        variables.entry("bos_token").or_insert_with(|| self.bos.clone().into());
+        let template = self.environment.get_template(NAME).map_err(|error| refusal(&error))?;
         let values = Value::from(minijinja::value::Serde(&variables));
         template.render(values).map_err(|error| refusal(&error))
     }
@@ -103,10 +87,7 @@ impl Template {
 
 /// The innermost message: what `raise_exception` said, or what was wrong and in which line.
 fn refusal(error: &minijinja::Error) -> EngineError {
-    let said = error
-        .detail()
-        .map(str::to_string)
-        .unwrap_or_else(|| error.kind().to_string());
+    let said = error.detail().map(str::to_string).unwrap_or_else(|| error.kind().to_string());
     let detail = match (functions::is_raised(error), error.line()) {
         (false, Some(line)) => format!("{said} (line {line})"),
         (true, _) | (false, None) => said,
@@ -121,10 +102,7 @@ fn effort(effort: Effort) -> Vec<(String, Json)> {
         Effort::Medium => "medium",
         Effort::Xhigh => "xhigh",
     };
-    vec![
-        ("enable_thinking".into(), true.into()),
-        ("reasoning_effort".into(), level.into()),
-    ]
+    vec![("enable_thinking".into(), true.into()), ("reasoning_effort".into(), level.into())]
 }
 
 fn message(message: &Message, markup: &Markup) -> Json {
@@ -139,10 +117,7 @@ fn message(message: &Message, markup: &Markup) -> Json {
     value.insert("content".into(), markup.protect(&message.text).into());
     if message.role == Role::Assistant {
         // Always a string: older templates would otherwise look for `</think>` in the answer.
-        value.insert(
-            "reasoning_content".into(),
-            markup.protect(&message.thinking).into(),
-        );
+        value.insert("reasoning_content".into(), markup.protect(&message.thinking).into());
     }
     if !message.calls.is_empty() {
         let calls = message.calls.iter().map(|c| call(c, markup)).collect();
@@ -177,10 +152,7 @@ fn protect(value: &Json, markup: &Markup) -> Json {
         Json::String(text) => markup.protect(text).into(),
         Json::Array(items) => items.iter().map(|item| protect(item, markup)).collect(),
         Json::Object(fields) => Json::Object(
-            fields
-                .iter()
-                .map(|(key, v)| (markup.protect(key), protect(v, markup)))
-                .collect(),
+            fields.iter().map(|(key, v)| (markup.protect(key), protect(v, markup))).collect(),
         ),
     }
 }

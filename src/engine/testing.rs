@@ -84,33 +84,18 @@ fn from_tokenizer_json(text: &str) -> Vocabulary {
         set(id.as_u64().unwrap() as usize, token, Kind::Normal);
     }
     for added in json["added_tokens"].as_array().unwrap() {
-        let kind = if added["special"] == true {
-            Kind::Control
-        } else {
-            Kind::UserDefined
-        };
-        set(
-            added["id"].as_u64().unwrap() as usize,
-            added["content"].as_str().unwrap(),
-            kind,
-        );
+        let kind = if added["special"] == true { Kind::Control } else { Kind::UserDefined };
+        set(added["id"].as_u64().unwrap() as usize, added["content"].as_str().unwrap(), kind);
     }
     // The real file ends in padding rows.
     set(248_319, "[PAD248319]", Kind::Unused);
-    let merges = json["model"]["merges"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|merge| {
-            let pair = |i: usize| merge[i].as_str().unwrap().to_string();
-            match merge.as_str() {
-                Some(line) => line
-                    .split_once(' ')
-                    .map(|(a, b)| (a.into(), b.into()))
-                    .unwrap(),
-                None => (pair(0), pair(1)),
-            }
-        });
+    let merges = json["model"]["merges"].as_array().unwrap().iter().map(|merge| {
+        let pair = |i: usize| merge[i].as_str().unwrap().to_string();
+        match merge.as_str() {
+            Some(line) => line.split_once(' ').map(|(a, b)| (a.into(), b.into())).unwrap(),
+            None => (pair(0), pair(1)),
+        }
+    });
     let merges = merges.collect();
     let (tokens, kinds) = tokens.into_iter().unzip();
     Vocabulary {
@@ -184,22 +169,13 @@ impl Reciter {
     }
 
     fn next(&self) -> Vec<f32> {
-        let all: Vec<u8> = self
-            .tokens
-            .iter()
-            .flat_map(|&id| self.tokenizer.bytes(id))
-            .copied()
-            .collect();
+        let all: Vec<u8> =
+            self.tokens.iter().flat_map(|&id| self.tokenizer.bytes(id)).copied().collect();
         let (before, said) = after_last(&all, b"<|im_start|>assistant\n");
         let (_, question) = after_last(before, b"<|im_start|>user\n");
         let question = String::from_utf8_lossy(question);
-        let fitting = self
-            .replies
-            .iter()
-            .filter(|(asked, _)| question.contains(asked.as_str()));
-        let rest = fitting
-            .map(|(_, reply)| reply.as_bytes())
-            .find_map(|r| r.strip_prefix(said));
+        let fitting = self.replies.iter().filter(|(asked, _)| question.contains(asked.as_str()));
+        let rest = fitting.map(|(_, reply)| reply.as_bytes()).find_map(|r| r.strip_prefix(said));
         let rest = rest.unwrap_or(b"?");
         let mut row = vec![-10.0; self.tokenizer.len()];
         // A padding row is the likeliest of all, as in a badly trained head.
@@ -208,9 +184,7 @@ impl Reciter {
             row[0] = f32::NAN;
         }
         assert!(!rest.starts_with(b"@panic"), "told to panic");
-        let special = SPECIALS
-            .iter()
-            .position(|(name, _)| rest.starts_with(name.as_bytes()));
+        let special = SPECIALS.iter().position(|(name, _)| rest.starts_with(name.as_bytes()));
         let byte = rest.first().map_or(0, |byte| usize::from(*byte));
         row[special.map_or(byte, |i| 256 + i)] = 10.0;
         row
@@ -269,19 +243,12 @@ impl Model for Reciter {
 
     fn snapshot(&self) -> Result<Snapshot, EngineError> {
         let state = Box::new(self.tokens.clone());
-        Ok(Snapshot {
-            len: self.tokens.len(),
-            bytes: 100,
-            state,
-        })
+        Ok(Snapshot { len: self.tokens.len(), bytes: 100, state })
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
         let state: &Vec<u32> = snapshot.state.downcast_ref().unwrap();
-        assert!(
-            self.tokens.starts_with(state),
-            "the snapshot is not on the present history"
-        );
+        assert!(self.tokens.starts_with(state), "the snapshot is not on the present history");
         self.record.lock().unwrap().restores.push(state.len());
         self.tokens = state.clone();
         Ok(())
@@ -305,10 +272,7 @@ pub(crate) fn request(messages: &[Message]) -> Request {
         messages: messages.to_vec(),
         tools: Vec::new(),
         effort: Effort::Xhigh,
-        sampling: Sampling {
-            temperature: 0.0,
-            ..Sampling::default()
-        },
+        sampling: Sampling { temperature: 0.0, ..Sampling::default() },
         max_tokens: 1000,
         max_thinking: 1000,
     }

@@ -66,13 +66,8 @@ impl Tokenizer {
         let (bytes, ends_at) = byte_table(&vocabulary);
         let specials = specials(&vocabulary);
         let named = |name: &&str| specials.get(*name).copied();
-        let ends = END_NAMES
-            .iter()
-            .filter_map(named)
-            .chain(vocabulary.ends.iter().copied());
-        let tags = TAGS
-            .iter()
-            .filter_map(|(name, tag)| Some((named(name)?, *tag)));
+        let ends = END_NAMES.iter().filter_map(named).chain(vocabulary.ends.iter().copied());
+        let tags = TAGS.iter().filter_map(|(name, tag)| Some((named(name)?, *tag)));
         Ok(Self {
             bytes,
             ends_at,
@@ -124,10 +119,7 @@ impl Tokenizer {
         let Some(&end) = self.ends_at.get(id) else {
             return &[];
         };
-        let start = id
-            .checked_sub(1)
-            .and_then(|before| self.ends_at.get(before))
-            .copied();
+        let start = id.checked_sub(1).and_then(|before| self.ends_at.get(before)).copied();
         self.bytes.get(start.unwrap_or(0)..end).unwrap_or(&[])
     }
 
@@ -169,9 +161,7 @@ impl Tokenizer {
 
     /// Whether a row of logits belongs to no token: padding, or beyond the vocabulary.
     pub fn is_padding(&self, id: u32) -> bool {
-        self.kinds
-            .get(id as usize)
-            .is_none_or(|kind| *kind == Kind::Unused)
+        self.kinds.get(id as usize).is_none_or(|kind| *kind == Kind::Unused)
     }
 
     /// The tag this token is, if it is one.
@@ -196,9 +186,7 @@ impl Tokenizer {
 }
 
 fn fault(error: impl std::fmt::Display) -> EngineError {
-    EngineError::Tokenizer {
-        detail: error.to_string(),
-    }
+    EngineError::Tokenizer { detail: error.to_string() }
 }
 
 fn byte_table(vocabulary: &Vocabulary) -> (Vec<u8>, Vec<usize>) {
@@ -225,16 +213,8 @@ fn specials(vocabulary: &Vocabulary) -> HashMap<String, u32> {
 
 /// The merging tokenizer over the normal tokens.
 fn text_tokenizer(vocabulary: Vocabulary) -> tokenizers::Result<tokenizers::Tokenizer> {
-    let PreTokenizer {
-        patterns,
-        nfc,
-        whole_words,
-    } = vocabulary.pre;
-    let ids = vocabulary
-        .tokens
-        .into_iter()
-        .zip(&vocabulary.kinds)
-        .zip(0_u32..);
+    let PreTokenizer { patterns, nfc, whole_words } = vocabulary.pre;
+    let ids = vocabulary.tokens.into_iter().zip(&vocabulary.kinds).zip(0_u32..);
     let ids: Vocab = ids
         .filter(|((_, kind), _)| **kind == Kind::Normal)
         .map(|((token, _), id)| (token, id))
@@ -253,9 +233,7 @@ fn text_tokenizer(vocabulary: Vocabulary) -> tokenizers::Result<tokenizers::Toke
         let split = Split::new(pattern, SplitDelimiterBehavior::Isolated, false)?;
         steps.push(PreTokenizerWrapper::Split(split));
     }
-    steps.push(PreTokenizerWrapper::ByteLevel(ByteLevel::new(
-        false, false, false,
-    )));
+    steps.push(PreTokenizerWrapper::ByteLevel(ByteLevel::new(false, false, false)));
     tokenizer.with_pre_tokenizer(Some(Sequence::new(steps)));
     Ok(tokenizer)
 }

@@ -51,17 +51,11 @@ const LLAMA3: PreTokenizer = PreTokenizer {
 const GPT2_PATTERN: &str =
     r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 
-const SMOLLM: PreTokenizer = PreTokenizer {
-    patterns: &[r"\p{N}", GPT2_PATTERN],
-    nfc: false,
-    whole_words: false,
-};
+const SMOLLM: PreTokenizer =
+    PreTokenizer { patterns: &[r"\p{N}", GPT2_PATTERN], nfc: false, whole_words: false };
 
-const GPT2: PreTokenizer = PreTokenizer {
-    patterns: &[GPT2_PATTERN],
-    nfc: false,
-    whole_words: false,
-};
+const GPT2: PreTokenizer =
+    PreTokenizer { patterns: &[GPT2_PATTERN], nfc: false, whole_words: false };
 
 impl PreTokenizer {
     /// The family `tokenizer.ggml.pre` names, if it is known.
@@ -151,24 +145,14 @@ impl Vocabulary {
         let mut warnings = Vec::new();
         let pre = pre_tokenizer(metadata, &mut warnings)?;
         let id = |key: &str| -> Result<Option<u32>, EngineError> {
-            Ok(metadata
-                .opt_usize(key)?
-                .and_then(|id| u32::try_from(id).ok()))
+            Ok(metadata.opt_usize(key)?.and_then(|id| u32::try_from(id).ok()))
         };
         let ends = ["eos", "eot", "eom"]
             .iter()
             .filter_map(|end| id(&format!("tokenizer.ggml.{end}_token_id")).transpose())
             .collect::<Result<_, _>>()?;
         let bos = id("tokenizer.ggml.bos_token_id")?;
-        Ok(Self {
-            tokens,
-            kinds,
-            merges,
-            pre,
-            ends,
-            bos,
-            warnings,
-        })
+        Ok(Self { tokens, kinds, merges, pre, ends, bos, warnings })
     }
 }
 
@@ -176,9 +160,7 @@ fn kinds(metadata: &Metadata, tokens: usize) -> Result<Vec<Kind>, EngineError> {
     let key = "tokenizer.ggml.token_type";
     let types = metadata
         .opt_integers(key)?
-        .ok_or_else(|| EngineError::MissingKey {
-            key: key.to_string(),
-        })?;
+        .ok_or_else(|| EngineError::MissingKey { key: key.to_string() })?;
     if types.len() != tokens {
         return Err(EngineError::BadKey {
             key: key.to_string(),
@@ -193,12 +175,12 @@ fn merges(lines: &[String]) -> Result<Vec<(String, String)>, EngineError> {
         .iter()
         .map(|line| {
             // The first token of a pair may be a single space's letter but never a space itself.
-            line.split_once(' ')
-                .map(|(a, b)| (a.to_string(), b.to_string()))
-                .ok_or_else(|| EngineError::BadKey {
+            line.split_once(' ').map(|(a, b)| (a.to_string(), b.to_string())).ok_or_else(|| {
+                EngineError::BadKey {
                     key: "tokenizer.ggml.merges".to_string(),
                     what: format!("'{line}' is not a pair"),
-                })
+                }
+            })
         })
         .collect()
 }
@@ -247,13 +229,8 @@ mod tests {
     fn every_byte_has_its_own_letter() {
         let alphabet = byte_alphabet();
         assert_eq!(alphabet.len(), 256);
-        for (letter, byte) in [
-            ('Ġ', b' '),
-            ('Ċ', b'\n'),
-            ('ĉ', b'\t'),
-            ('A', b'A'),
-            ('ÿ', 255),
-        ] {
+        for (letter, byte) in [('Ġ', b' '), ('Ċ', b'\n'), ('ĉ', b'\t'), ('A', b'A'), ('ÿ', 255)]
+        {
             assert_eq!(alphabet.get(&letter), Some(&byte), "{letter}");
         }
     }

@@ -49,9 +49,7 @@ impl Stop {
 /// wait, or fail with the same message if loading fails.
 pub fn spawn(path: PathBuf, options: EngineOptions) -> (LocalEngine, EventStream) {
     let chunk = options.prefill_chunk;
-    start(chunk, move |progress, cancelled| {
-        load::load(&path, &options, progress, cancelled)
-    })
+    start(chunk, move |progress, cancelled| load::load(&path, &options, progress, cancelled))
 }
 
 /// Told the stage of loading, the part done and the whole.
@@ -65,10 +63,7 @@ where
     let (jobs, queue) = channel();
     let (loading, stream) = unbounded_channel();
     let stop = Cancel::new();
-    let engine = LocalEngine {
-        jobs,
-        stop: stop.clone(),
-    };
+    let engine = LocalEngine { jobs, stop: stop.clone() };
     let failed = loading.clone();
     let thread = std::thread::Builder::new()
         .name("engine".to_string())
@@ -83,11 +78,7 @@ where
 impl Engine for LocalEngine {
     fn generate(&self, request: Request, cancel: Cancel) -> EventStream {
         let (events, stream) = unbounded_channel();
-        if let Err(unsent) = self.jobs.send(Job {
-            request,
-            cancel,
-            events,
-        }) {
+        if let Err(unsent) = self.jobs.send(Job { request, cancel, events }) {
             let message = "the engine has stopped; start the program again".to_string();
             let _ = unsent.0.events.send(EngineEvent::Failed { message });
         }
@@ -125,17 +116,13 @@ fn run<L>(
         }
         Err(fault) => {
             let message = fault.message("another model file may work");
-            let _ = loading.send(EngineEvent::Failed {
-                message: message.clone(),
-            });
+            let _ = loading.send(EngineEvent::Failed { message: message.clone() });
             drop(loading);
             message
         }
     };
     while let Ok(job) = queue.recv() {
-        let _ = job.events.send(EngineEvent::Failed {
-            message: message.clone(),
-        });
+        let _ = job.events.send(EngineEvent::Failed { message: message.clone() });
     }
 }
 
@@ -145,29 +132,17 @@ fn serve(mut loaded: Loaded, chunk: Option<usize>, queue: &Receiver<Job>, stop: 
     let mut log = Log::default();
     let mut pace = Pace::new(chunk);
     while let Ok(job) = queue.recv() {
-        let stop = Stop {
-            request: job.cancel,
-            engine: stop.clone(),
-        };
+        let stop = Stop { request: job.cancel, engine: stop.clone() };
         let outcome = guarded(|| {
             let (request, events) = (&job.request, &job.events);
             let parts = (&mut loaded, &mut log, &mut pace);
-            Step {
-                parts,
-                request,
-                stop: &stop,
-                events,
-            }
-            .run()
+            Step { parts, request, stop: &stop, events }.run()
         });
         let (last, panicked) = match outcome {
             Ok((reason, usage)) => (EngineEvent::Finished { reason, usage }, false),
             Err(fault) => {
                 let message = fault.message("try again; the conversation is then read anew");
-                (
-                    EngineEvent::Failed { message },
-                    matches!(fault, Fault::Panic(_)),
-                )
+                (EngineEvent::Failed { message }, matches!(fault, Fault::Panic(_)))
             }
         };
         // After an error the log is still right and the state has seen to itself; after a panic
@@ -215,8 +190,7 @@ fn guarded<T>(work: impl FnOnce() -> Result<T, EngineError>) -> Result<T, Fault>
 
 fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }
 
 #[cfg(test)]

@@ -53,12 +53,7 @@ pub async fn run(
     let mut exit = Exit::Failed;
     let mut interrupts = 0;
     let mut signals = Signals::new();
-    send(
-        &ops,
-        Op::UserTurn {
-            text: options.prompt.clone(),
-        },
-    );
+    send(&ops, Op::UserTurn { text: options.prompt.clone() });
     loop {
         tokio::select! {
             biased;
@@ -109,9 +104,7 @@ fn answer(event: &Event, options: &Options) -> Next {
         }),
         Event::ApprovalRequested { call, .. } => Next::Say(Op::Approve {
             call: call.id,
-            approval: Approval::Deny {
-                reason: options.nobody.clone(),
-            },
+            approval: Approval::Deny { reason: options.nobody.clone() },
         }),
         Event::TurnFinished { outcome, .. } => Next::End(match outcome {
             Outcome::Done => Exit::Done,
@@ -136,11 +129,7 @@ enum Output {
 
 impl Output {
     fn new(json: bool) -> Self {
-        if json {
-            Self::Json
-        } else {
-            Self::Text(TextOutput::default())
-        }
+        if json { Self::Json } else { Self::Text(TextOutput::default()) }
     }
 
     fn write(&mut self, event: &Event) -> std::io::Result<()> {

@@ -32,9 +32,9 @@ impl TextOutput {
                 }
                 self.aside("nothing was written: --policy auto-edit writes edits without asking")
             }
-            Event::ApprovalRequested { title, .. } => self.aside(&format!(
-                "not run, nobody to ask (--policy auto runs it): {title}"
-            )),
+            Event::ApprovalRequested { title, .. } => {
+                self.aside(&format!("not run, nobody to ask (--policy auto runs it): {title}"))
+            }
             Event::Notice { level: loud, text } => self.aside(&format!("{}: {text}", level(*loud))),
             Event::EngineFailed { message } => self.aside(&format!("error: {message}")),
             Event::StepFinished { usage, .. } => self.aside(&format!(

@@ -37,13 +37,7 @@ pub struct Message {
 
 impl Message {
     fn plain(role: Role, text: impl Into<String>) -> Self {
-        Self {
-            role,
-            text: text.into(),
-            thinking: String::new(),
-            calls: Vec::new(),
-            call: None,
-        }
+        Self { role, text: text.into(), thinking: String::new(), calls: Vec::new(), call: None }
     }
 
     /// Instructions for the model.
@@ -62,18 +56,11 @@ impl Message {
         text: impl Into<String>,
         calls: Vec<ToolCall>,
     ) -> Self {
-        Self {
-            thinking: thinking.into(),
-            calls,
-            ..Self::plain(Role::Assistant, text)
-        }
+        Self { thinking: thinking.into(), calls, ..Self::plain(Role::Assistant, text) }
     }
 
     /// The output of the tool call `call`.
     pub fn tool(call: CallId, text: impl Into<String>) -> Self {
-        Self {
-            call: Some(call),
-            ..Self::plain(Role::Tool, text)
-        }
+        Self { call: Some(call), ..Self::plain(Role::Tool, text) }
     }
 }

@@ -73,37 +73,21 @@ pub struct ToolOutput {
 impl ToolOutput {
     /// A call that did what was asked.
     pub fn done(text: impl Into<String>, summary: impl Into<String>) -> Self {
-        Self {
-            status: ToolStatus::Done,
-            text: text.into(),
-            summary: summary.into(),
-        }
+        Self { status: ToolStatus::Done, text: text.into(), summary: summary.into() }
     }
 
     /// A call that ran and found fault.
     pub fn failed(text: impl Into<String>, summary: impl Into<String>) -> Self {
-        Self {
-            status: ToolStatus::Failed,
-            text: text.into(),
-            summary: summary.into(),
-        }
+        Self { status: ToolStatus::Failed, text: text.into(), summary: summary.into() }
     }
 
     /// A call that the user or the policy refused.
     pub fn refused(text: impl Into<String>) -> Self {
-        Self {
-            status: ToolStatus::Refused,
-            text: text.into(),
-            summary: "refused".into(),
-        }
+        Self { status: ToolStatus::Refused, text: text.into(), summary: "refused".into() }
     }
 
     /// A call that was stopped before its end.
     pub fn stopped(text: impl Into<String>) -> Self {
-        Self {
-            status: ToolStatus::Stopped,
-            text: text.into(),
-            summary: "stopped".into(),
-        }
+        Self { status: ToolStatus::Stopped, text: text.into(), summary: "stopped".into() }
     }
 }

@@ -71,28 +71,17 @@ impl Runtime {
 
     fn propose(&mut self, call: &ToolCall) -> Input {
         let refused = self.proposals.try_call(call, &*self.workspace).err();
-        Input::Proposed {
-            call: call.id,
-            refused,
-        }
+        Input::Proposed { call: call.id, refused }
     }
 
     fn write(&mut self, calls: &[CallId], decisions: Option<Vec<Decision>>) -> Input {
         if let Some(decisions) = &decisions {
             self.recorder.decisions(decisions);
         }
-        let Settled { outputs, changed } = self.proposals.settle(
-            calls,
-            decisions.as_deref(),
-            &self.workspace,
-            &mut self.recorder,
-        );
+        let Settled { outputs, changed } =
+            self.proposals.settle(calls, decisions.as_deref(), &self.workspace, &mut self.recorder);
         if let Some((paths, added, removed)) = changed {
-            self.emit(Event::FilesChanged {
-                paths,
-                added,
-                removed,
-            });
+            self.emit(Event::FilesChanged { paths, added, removed });
         }
         self.proposals.clear();
         Input::Written { outputs }
@@ -100,21 +89,13 @@ impl Runtime {
 
     fn run_tool(&mut self, call: ToolCall) {
         let title = crate::tools::title(&call, &self.context);
-        self.emit(Event::ToolStarted {
-            call: call.id,
-            title,
-        });
+        self.emit(Event::ToolStarted { call: call.id, title });
         let cancel = CancellationToken::new();
         let (sender, progress) = unbounded_channel();
         let (context, token, id) = (self.context.clone(), cancel.clone(), call.id);
         let task =
             tokio::spawn(async move { crate::tools::run(&call, &context, token, sender).await });
-        self.tool = Some(RunningTool {
-            call: id,
-            cancel,
-            task,
-            progress,
-        });
+        self.tool = Some(RunningTool { call: id, cancel, task, progress });
     }
 
     fn restore(&mut self) -> Input {

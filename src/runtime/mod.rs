@@ -184,10 +184,7 @@ impl Runtime {
         });
         for text in self.workspace.warnings() {
             let level = crate::protocol::Level::Warning;
-            self.emit(Event::Notice {
-                level,
-                text: text.clone(),
-            });
+            self.emit(Event::Notice { level, text: text.clone() });
         }
     }
 

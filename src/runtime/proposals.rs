@@ -50,10 +50,7 @@ impl Proposals {
 
     /// The net change of everything pending, as hunks with fresh numbers from 1.
     pub fn review(&self, calls: Vec<CallId>) -> Review {
-        Review {
-            calls,
-            files: self.entries().into_iter().map(|entry| entry.diff).collect(),
-        }
+        Review { calls, files: self.entries().into_iter().map(|entry| entry.diff).collect() }
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -102,20 +99,14 @@ impl Proposals {
         if let Err(error) = write(&chosen, workspace, recorder) {
             let output = ToolOutput::failed(format!("Nothing was written: {error}"), error);
             let outputs = calls.iter().map(|call| (*call, output.clone())).collect();
-            return Settled {
-                outputs,
-                changed: None,
-            };
+            return Settled { outputs, changed: None };
         }
         let attributed = self.attribute(&entries);
         let outputs = calls
             .iter()
             .map(|call| {
                 let own = attributed.get(call).cloned().unwrap_or_default();
-                (
-                    *call,
-                    self.tell(*call, &own, &accepted, &entries, decisions),
-                )
+                (*call, self.tell(*call, &own, &accepted, &entries, decisions))
             })
             .collect();
         let changed = (!chosen.is_empty()).then(|| {
@@ -124,11 +115,7 @@ impl Proposals {
                 let all = entries.iter().flat_map(|entry| &entry.diff.hunks);
                 all.filter(|hunk| accepted.contains(&hunk.id))
             };
-            (
-                paths,
-                hunks().map(|h| h.new.len()).sum(),
-                hunks().map(|h| h.old.len()).sum(),
-            )
+            (paths, hunks().map(|h| h.new.len()).sum(), hunks().map(|h| h.old.len()).sum())
         });
         Settled { outputs, changed }
     }
@@ -146,19 +133,13 @@ impl Proposals {
                 for (_, later) in &self.calls[at + 1..] {
                     for change in later.changes.iter().filter(|later| later.path == own.path) {
                         let hunks = hunks_of(change);
-                        ranges = ranges
-                            .into_iter()
-                            .map(|range| carry(range, &hunks))
-                            .collect();
+                        ranges = ranges.into_iter().map(|range| carry(range, &hunks)).collect();
                     }
                 }
                 let ids = entry.diff.hunks.iter().filter(|hunk| {
                     ranges.is_empty() || ranges.iter().any(|range| touches(range, &span(hunk)))
                 });
-                result
-                    .entry(*call)
-                    .or_default()
-                    .extend(ids.map(|hunk| hunk.id));
+                result.entry(*call).or_default().extend(ids.map(|hunk| hunk.id));
             }
         }
         result
@@ -179,10 +160,7 @@ impl Proposals {
             ToolOutput::done(&text, &text)
         } else if taken == 0 {
             let text = format!("refused by the user; {paths} is unchanged");
-            ToolOutput {
-                summary: format!("refused: {paths}"),
-                ..ToolOutput::refused(text)
-            }
+            ToolOutput { summary: format!("refused: {paths}"), ..ToolOutput::refused(text) }
         } else {
             let refused = refused_text(own, accepted, entries);
             ToolOutput::done(
@@ -190,11 +168,7 @@ impl Proposals {
                 format!("edited {paths}: {taken} of {} hunks", own.len()),
             )
         };
-        for decision in decisions
-            .unwrap_or_default()
-            .iter()
-            .filter(|d| own.contains(&d.hunk))
-        {
+        for decision in decisions.unwrap_or_default().iter().filter(|d| own.contains(&d.hunk)) {
             if let Some(comment) = &decision.comment {
                 output.text.push_str("\nThe user says: ");
                 output.text.push_str(comment);
@@ -223,10 +197,7 @@ fn verdict(hunk: HunkId, decisions: Option<&[Decision]>) -> Verdict {
 }
 
 fn missed(error: &EditError) -> ToolOutput {
-    ToolOutput::failed(
-        error.message.clone(),
-        error.message.lines().next().unwrap_or_default(),
-    )
+    ToolOutput::failed(error.message.clone(), error.message.lines().next().unwrap_or_default())
 }
 
 fn refused_text(own: &BTreeSet<HunkId>, accepted: &BTreeSet<HunkId>, entries: &[Entry]) -> String {
@@ -249,21 +220,12 @@ fn write(
         let change = merged(change, workspace)?;
         if let Some(from) = &change.from {
             let before = change.before.as_deref().map(<[u8]>::to_vec);
-            writes.push(FileWrite {
-                path: from.clone(),
-                before,
-                after: None,
-                mode: None,
-            });
+            writes.push(FileWrite { path: from.clone(), before, after: None, mode: None });
         }
         let moved = change.from.is_some();
         writes.push(FileWrite {
             path: change.path.clone(),
-            before: change
-                .before
-                .as_deref()
-                .filter(|_| !moved)
-                .map(<[u8]>::to_vec),
+            before: change.before.as_deref().filter(|_| !moved).map(<[u8]>::to_vec),
             after: change.after.as_deref().map(<[u8]>::to_vec),
             mode: change.executable.map(|on| if on { 0o755 } else { 0o644 }),
         });

@@ -97,9 +97,7 @@ impl Recorder {
 
     /// A message joined the conversation.
     pub fn message(&mut self, message: &Message) {
-        self.append(&Entry::Message {
-            message: message.clone(),
-        });
+        self.append(&Entry::Message { message: message.clone() });
     }
 
     /// The model in use.
@@ -110,9 +108,7 @@ impl Recorder {
 
     /// What the person decided.
     pub fn decisions(&mut self, decisions: &[Decision]) {
-        self.append(&Entry::Decisions {
-            decisions: decisions.to_vec(),
-        });
+        self.append(&Entry::Decisions { decisions: decisions.to_vec() });
     }
 
     fn append(&mut self, entry: &Entry) {
@@ -127,9 +123,7 @@ impl Recorder {
             let opened = Checkpoints::open(&folder).map_err(|error| error.to_string())?;
             self.checkpoints = Some(opened);
         }
-        self.checkpoints
-            .as_mut()
-            .ok_or_else(|| "no checkpoints".to_owned())
+        self.checkpoints.as_mut().ok_or_else(|| "no checkpoints".to_owned())
     }
 
     /// Writes all files or none, after keeping what they hold now.
@@ -138,17 +132,13 @@ impl Recorder {
     /// One sentence; nothing was written then.
     pub fn write(&mut self, workspace: &Workspace, writes: &[FileWrite]) -> Result<(), String> {
         let turn = self.turn;
-        self.checkpoints()?
-            .write(workspace, turn, writes)
-            .map_err(|error| error.to_string())
+        self.checkpoints()?.write(workspace, turn, writes).map_err(|error| error.to_string())
     }
 
     /// Takes back the last turn's changes.
     pub(super) fn undo(&mut self, workspace: &Workspace) -> Restored {
         let undone = match self.checkpoints() {
-            Ok(checkpoints) => checkpoints
-                .undo(workspace)
-                .map_err(|error| error.to_string()),
+            Ok(checkpoints) => checkpoints.undo(workspace).map_err(|error| error.to_string()),
             Err(error) => Err(error),
         };
         match undone {
@@ -167,14 +157,9 @@ impl Recorder {
                 let mut level = Level::Info;
                 if !undone.left.is_empty() {
                     level = Level::Warning;
-                    text.push_str(&format!(
-                        " Left alone, changed since: {}.",
-                        list(&undone.left)
-                    ));
+                    text.push_str(&format!(" Left alone, changed since: {}.", list(&undone.left)));
                 }
-                self.append(&Entry::Undone {
-                    paths: undone.restored.clone(),
-                });
+                self.append(&Entry::Undone { paths: undone.restored.clone() });
                 let note = (!undone.restored.is_empty()).then(|| {
                     let paths = list(&undone.restored);
                     format!(
@@ -189,9 +174,5 @@ impl Recorder {
 }
 
 fn list(paths: &[String]) -> String {
-    if paths.is_empty() {
-        "nothing".into()
-    } else {
-        paths.join(", ")
-    }
+    if paths.is_empty() { "nothing".into() } else { paths.join(", ") }
 }

@@ -47,13 +47,7 @@ impl Rig {
         let workspace = Arc::new(Workspace::open(&root).unwrap());
         let recorder = Recorder::create(&paths, workspace.root());
         let (ops, events) = start(policy, steps, workspace, recorder, Vec::new());
-        Self {
-            _dir: dir,
-            root,
-            paths,
-            ops,
-            events,
-        }
+        Self { _dir: dir, root, paths, ops, events }
     }
 
     fn say(&self, op: Op) {
@@ -120,17 +114,9 @@ fn start(
 ) -> (UnboundedSender<Op>, UnboundedReceiver<Event>) {
     let steps = steps
         .iter()
-        .map(|text| ScriptStep {
-            text: text.clone(),
-            chunk: 7,
-            ..ScriptStep::default()
-        })
+        .map(|text| ScriptStep { text: text.clone(), chunk: 7, ..ScriptStep::default() })
         .collect();
-    let engine = ScriptedEngine::new(Script {
-        context: 32_768,
-        steps,
-        ..Script::default()
-    });
+    let engine = ScriptedEngine::new(Script { context: 32_768, steps, ..Script::default() });
     let loading = engine.loading();
     let (registry, warnings) = Registry::load(&Assets::built_in());
     assert_eq!(warnings, Vec::<String>::new());
@@ -146,14 +132,7 @@ fn start(
         history,
     };
     let context = Arc::new(Context::new(workspace.clone(), Settings::default()));
-    let parts = Parts {
-        engine: Box::new(engine),
-        loading,
-        setup,
-        workspace,
-        context,
-        recorder,
-    };
+    let parts = Parts { engine: Box::new(engine), loading, setup, workspace, context, recorder };
     let (ops, ops_out) = unbounded_channel();
     let (events_in, events) = unbounded_channel();
     tokio::spawn(Runtime::new(parts, events_in).run(ops_out));
@@ -166,11 +145,7 @@ fn ask() -> Op {
 
 #[tokio::test]
 async fn each_edit_of_a_step_hears_what_became_of_its_own_hunks() {
-    let step = format!(
-        "{}\n{}",
-        edit("b = 2", "b = 20"),
-        edit("# FIXME", "# checked")
-    );
+    let step = format!("{}\n{}", edit("b = 2", "b = 20"), edit("# FIXME", "# checked"));
     let mut rig = Rig::new(Policy::Review, &[step, "Done.".into()]);
     rig.say(ask());
     let hunks = rig.review().await;
@@ -181,16 +156,10 @@ async fn each_edit_of_a_step_hears_what_became_of_its_own_hunks() {
         (hunks[1], Verdict::Accept, None),
     ]);
     let first = rig.output().await;
-    assert_eq!(
-        (first.status, first.text.as_str()),
-        (ToolStatus::Done, "edited a.py")
-    );
+    assert_eq!((first.status, first.text.as_str()), (ToolStatus::Done, "edited a.py"));
     let second = rig.output().await;
     assert_eq!(second.status, ToolStatus::Refused);
-    assert_eq!(
-        second.text,
-        "refused by the user; a.py is unchanged\nThe user says: keep the mark"
-    );
+    assert_eq!(second.text, "refused by the user; a.py is unchanged\nThe user says: keep the mark");
     assert_eq!(rig.end().await, Outcome::Done);
     assert_eq!(rig.disk(), BEFORE.replace("b = 2", "b = 20"));
 }
@@ -202,16 +171,9 @@ async fn an_edit_taken_in_part_hears_the_part_that_was_refused() {
     let mut rig = Rig::new(Policy::Review, &[step, "Done.".into()]);
     rig.say(ask());
     let hunks = rig.review().await;
-    rig.decide(&[
-        (hunks[0], Verdict::Accept, None),
-        (hunks[1], Verdict::Reject, None),
-    ]);
+    rig.decide(&[(hunks[0], Verdict::Accept, None), (hunks[1], Verdict::Reject, None)]);
     let output = rig.output().await;
-    assert!(
-        output.text.starts_with("edited a.py in part"),
-        "{}",
-        output.text
-    );
+    assert!(output.text.starts_with("edited a.py in part"), "{}", output.text);
     assert!(output.text.contains("+d = 40") && !output.text.contains("+a = 10"));
     rig.end().await;
     assert_eq!(rig.disk(), BEFORE.replace("a = 1", "a = 10"));
@@ -236,10 +198,7 @@ async fn a_file_that_moved_elsewhere_meanwhile_is_merged() {
     std::fs::write(rig.root.join("a.py"), BEFORE.replace("d = 4", "d = 44")).unwrap();
     rig.decide(&[(hunks[0], Verdict::Accept, None)]);
     rig.end().await;
-    assert_eq!(
-        rig.disk(),
-        BEFORE.replace("b = 2", "b = 20").replace("d = 4", "d = 44")
-    );
+    assert_eq!(rig.disk(), BEFORE.replace("b = 2", "b = 20").replace("d = 4", "d = 44"));
 }
 
 #[tokio::test]
@@ -262,8 +221,7 @@ async fn undo_brings_back_what_the_turn_changed() {
     rig.end().await;
     assert_ne!(rig.disk(), BEFORE);
     rig.say(Op::Undo);
-    rig.until(|event| matches!(event, Event::Notice { .. }).then_some(()))
-        .await;
+    rig.until(|event| matches!(event, Event::Notice { .. }).then_some(())).await;
     assert_eq!(rig.disk(), BEFORE);
 }
 
@@ -273,30 +231,20 @@ async fn a_session_can_be_gone_on_with() {
     rig.say(ask());
     rig.end().await;
     rig.say(Op::Shutdown);
-    rig.until(|event| matches!(event, Event::Closed).then_some(()))
-        .await;
+    rig.until(|event| matches!(event, Event::Closed).then_some(())).await;
     let workspace = Arc::new(Workspace::open(&rig.root).unwrap());
     let (recorder, messages, warnings) =
         Recorder::resume(&rig.paths, workspace.root(), None).unwrap();
     assert_eq!(warnings, Vec::<String>::new());
     let roles: Vec<Role> = messages.iter().map(|message| message.role).collect();
-    assert_eq!(
-        roles,
-        [Role::User, Role::Assistant, Role::Tool, Role::Assistant]
-    );
+    assert_eq!(roles, [Role::User, Role::Assistant, Role::Tool, Role::Assistant]);
     // The resumed session goes on, and can still undo what the earlier one did.
-    (rig.ops, rig.events) = start(
-        Policy::AutoEdit,
-        &["More.".into()],
-        workspace,
-        recorder,
-        messages,
-    );
+    (rig.ops, rig.events) =
+        start(Policy::AutoEdit, &["More.".into()], workspace, recorder, messages);
     rig.say(ask());
     assert_eq!(rig.end().await, Outcome::Done);
     rig.say(Op::Undo);
-    rig.until(|event| matches!(event, Event::Notice { .. }).then_some(()))
-        .await;
+    rig.until(|event| matches!(event, Event::Notice { .. }).then_some(())).await;
     assert_eq!(rig.disk(), BEFORE);
 }
 

@@ -60,12 +60,7 @@ fn summary(path: &Path, root: &Path) -> Option<Summary> {
             | Entry::Undone { .. } => None,
         })
         .unwrap_or_default();
-    Some(Summary {
-        id: header.id,
-        time: header.time,
-        title,
-        path: path.to_owned(),
-    })
+    Some(Summary { id: header.id, time: header.time, title, path: path.to_owned() })
 }
 
 #[cfg(test)]
@@ -79,10 +74,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for (root, text) in [("/a", "first\nmore"), ("/b", "other")] {
             let mut log = SessionLog::create(dir.path(), Path::new(root));
-            log.append(&Entry::Message {
-                message: Message::user(text),
-            })
-            .unwrap();
+            log.append(&Entry::Message { message: Message::user(text) }).unwrap();
         }
         std::fs::write(dir.path().join("junk.jsonl"), "junk").unwrap();
         let found = list(dir.path(), Path::new("/a"));

@@ -100,17 +100,8 @@ impl SessionLog {
         let id = SessionId(format!("{}-{tag:04x}", now.strftime("%Y%m%d-%H%M%S")));
         let path = folder.join(format!("{id}.jsonl"));
         let time = now.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-        let header = Header {
-            version: VERSION,
-            id,
-            root: root.to_owned(),
-            time,
-        };
-        Self {
-            header,
-            path,
-            file: None,
-        }
+        let header = Header { version: VERSION, id, root: root.to_owned(), time };
+        Self { header, path, file: None }
     }
 
     /// Opens a log to go on with it: the log, its entries, and what was wrong with some lines.
@@ -118,10 +109,7 @@ impl SessionLog {
     /// # Errors
     /// [`SessionError`]
     pub fn open(path: &Path) -> Result<(Self, Vec<Entry>, Vec<String>), SessionError> {
-        let fail = |source| SessionError::Io {
-            path: path.to_owned(),
-            source,
-        };
+        let fail = |source| SessionError::Io { path: path.to_owned(), source };
         let bytes = std::fs::read(path).map_err(fail)?;
         let text = String::from_utf8_lossy(&bytes);
         let mut lines = text.lines();
@@ -131,10 +119,7 @@ impl SessionLog {
             .ok_or_else(|| SessionError::Foreign(path.to_owned()))?;
         if header.version > VERSION {
             let version = header.version;
-            return Err(SessionError::Newer {
-                path: path.to_owned(),
-                version,
-            });
+            return Err(SessionError::Newer { path: path.to_owned(), version });
         }
         let mut entries = Vec::new();
         let mut warnings = Vec::new();
@@ -152,15 +137,7 @@ impl SessionLog {
         if !text.ends_with('\n') {
             file.write_all(b"\n").map_err(fail)?;
         }
-        Ok((
-            Self {
-                header,
-                path: path.to_owned(),
-                file: Some(file),
-            },
-            entries,
-            warnings,
-        ))
+        Ok((Self { header, path: path.to_owned(), file: Some(file) }, entries, warnings))
     }
 
     /// Name, root and start.
@@ -178,10 +155,7 @@ impl SessionLog {
     /// # Errors
     /// [`SessionError::Io`]
     pub fn append(&mut self, entry: &Entry) -> Result<(), SessionError> {
-        self.write(entry).map_err(|source| SessionError::Io {
-            path: self.path.clone(),
-            source,
-        })
+        self.write(entry).map_err(|source| SessionError::Io { path: self.path.clone(), source })
     }
 
     fn write(&mut self, entry: &Entry) -> io::Result<()> {
@@ -189,11 +163,8 @@ impl SessionLog {
         if self.file.is_none() {
             let parent = self.path.parent().unwrap_or(Path::new("."));
             private_dir(parent)?;
-            let file = OpenOptions::new()
-                .create_new(true)
-                .append(true)
-                .mode(0o600)
-                .open(&self.path)?;
+            let file =
+                OpenOptions::new().create_new(true).append(true).mode(0o600).open(&self.path)?;
             self.file = Some(file);
             serde_json::to_writer(&mut lines, &self.header)?;
             lines.push(b'\n');
@@ -201,9 +172,7 @@ impl SessionLog {
         serde_json::to_writer(&mut lines, entry)?;
         lines.push(b'\n');
         // One write call a line: another reader never sees half of one.
-        self.file
-            .as_mut()
-            .map_or(Ok(()), |file| file.write_all(&lines))
+        self.file.as_mut().map_or(Ok(()), |file| file.write_all(&lines))
     }
 }
 
@@ -212,19 +181,14 @@ mod tests {
     use super::*;
 
     fn said(text: &str) -> Entry {
-        Entry::Message {
-            message: Message::user(text),
-        }
+        Entry::Message { message: Message::user(text) }
     }
 
     #[test]
     fn what_was_appended_is_read_back_and_gone_on_with() {
         let dir = tempfile::tempdir().unwrap();
         let mut log = SessionLog::create(dir.path(), Path::new("/repo"));
-        assert!(
-            !log.path().exists(),
-            "nothing is written before the first entry"
-        );
+        assert!(!log.path().exists(), "nothing is written before the first entry");
         log.append(&said("one")).unwrap();
         let (mut again, entries, warnings) = SessionLog::open(log.path()).unwrap();
         assert_eq!((entries, warnings), (vec![said("one")], Vec::new()));
@@ -264,15 +228,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("x.jsonl");
         std::fs::write(&path, "hello\n").unwrap();
-        assert!(matches!(
-            SessionLog::open(&path),
-            Err(SessionError::Foreign(_))
-        ));
+        assert!(matches!(SessionLog::open(&path), Err(SessionError::Foreign(_))));
         let newer = r#"{"version":99,"id":"x","root":"/","time":"t"}"#;
         std::fs::write(&path, newer).unwrap();
-        assert!(matches!(
-            SessionLog::open(&path),
-            Err(SessionError::Newer { version: 99, .. })
-        ));
+        assert!(matches!(SessionLog::open(&path), Err(SessionError::Newer { version: 99, .. })));
     }
 }

@@ -30,10 +30,7 @@ fn without_escapes(text: &str) -> String {
         }
         match chars.next() {
             Some('[') => {
-                while chars
-                    .next_if(|c| ('\u{20}'..='\u{3f}').contains(c))
-                    .is_some()
-                {}
+                while chars.next_if(|c| ('\u{20}'..='\u{3f}').contains(c)).is_some() {}
                 chars.next_if(|c| ('\u{40}'..='\u{7e}').contains(c));
             }
             Some(']' | 'P' | '_' | '^') => {
@@ -61,10 +58,7 @@ mod tests {
             ("plain\ttext\n", "plain\ttext\n"),
             ("\u{1b}[1;31mred\u{1b}[0m", "red"),
             ("10%\r50%\r100%\ndone\r\n", "100%\ndone\n"),
-            (
-                "\u{1b}]0;title\u{7}text\u{1b}]8;;url\u{1b}\\link",
-                "textlink",
-            ),
+            ("\u{1b}]0;title\u{7}text\u{1b}]8;;url\u{1b}\\link", "textlink"),
             ("\u{1b}]open\nnext", "\nnext"),
             ("\u{1b}[", ""),
             ("\u{1b}", ""),

@@ -48,27 +48,19 @@ pub(super) fn tests(workspace: &Workspace, filter: Option<&str>) -> Vec<TestRun>
 /// The linters of a project. Empty when none is found.
 pub(super) fn lints(workspace: &Workspace) -> Vec<FindingRun> {
     let project = Project::new(workspace);
-    [
-        rust::lint(&project),
-        python::lint(&project),
-        javascript::lint(&project),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [rust::lint(&project), python::lint(&project), javascript::lint(&project)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// The type checkers of a project. Empty when none is found.
 pub(super) fn typechecks(workspace: &Workspace) -> Vec<FindingRun> {
     let project = Project::new(workspace);
-    [
-        rust::typecheck(&project),
-        python::typecheck(&project),
-        javascript::typecheck(&project),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    [rust::typecheck(&project), python::typecheck(&project), javascript::typecheck(&project)]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Files read of a project, at most this much of each.
@@ -85,11 +77,7 @@ struct Project<'a> {
 
 impl<'a> Project<'a> {
     fn new(workspace: &'a Workspace) -> Self {
-        Self {
-            workspace,
-            root: workspace.root(),
-            files: std::cell::OnceCell::new(),
-        }
+        Self { workspace, root: workspace.root(), files: std::cell::OnceCell::new() }
     }
 
     fn has(&self, path: &str) -> bool {
@@ -99,39 +87,23 @@ impl<'a> Project<'a> {
     /// A text file of the project; empty when it is missing, large or not inside the root.
     fn text(&self, path: &str) -> String {
         let file = self.root.join(path);
-        let small = file
-            .metadata()
-            .is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_CONFIG);
+        let small = file.metadata().is_ok_and(|meta| meta.is_file() && meta.len() <= MAX_CONFIG);
         if !small {
             return String::new();
         }
-        let read = self
-            .workspace
-            .read(path)
-            .map(|(_, bytes)| bytes)
-            .unwrap_or_default();
+        let read = self.workspace.read(path).map(|(_, bytes)| bytes).unwrap_or_default();
         String::from_utf8_lossy(&read).into_owned()
     }
 
     /// Paths of all files that are not ignored, as far as the bound goes.
     fn files(&self) -> &[String] {
-        self.files.get_or_init(|| {
-            self.workspace
-                .walk_files(self.root)
-                .take(MAX_FILES)
-                .collect()
-        })
+        self.files.get_or_init(|| self.workspace.walk_files(self.root).take(MAX_FILES).collect())
     }
 
     /// A program of the project's own environment (as `.venv/bin`), by its absolute path.
     fn own_program(&self, folders: &[&str], name: &str) -> Option<String> {
-        let mut paths = folders
-            .iter()
-            .map(|folder| self.root.join(folder).join(name));
-        paths
-            .find(|path| is_program(path))?
-            .to_str()
-            .map(str::to_owned)
+        let mut paths = folders.iter().map(|folder| self.root.join(folder).join(name));
+        paths.find(|path| is_program(path))?.to_str().map(str::to_owned)
     }
 
     /// A program in `PATH`. Relative entries and those inside the root do not count: a file of the
@@ -146,17 +118,11 @@ impl<'a> Project<'a> {
 
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata()
-        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 fn argv<S: AsRef<str>>(words: impl IntoIterator<Item = S>) -> Program {
-    Program::Argv(
-        words
-            .into_iter()
-            .map(|word| word.as_ref().to_owned())
-            .collect(),
-    )
+    Program::Argv(words.into_iter().map(|word| word.as_ref().to_owned()).collect())
 }
 
 #[cfg(test)]

@@ -88,20 +88,13 @@ pub struct Context {
 impl Context {
     /// A context for the built-in tools.
     pub fn new(workspace: Arc<Workspace>, settings: Settings) -> Self {
-        Self {
-            workspace,
-            settings,
-            registry: None,
-        }
+        Self { workspace, settings, registry: None }
     }
 
     /// Adds the tools of the user's that are commands.
     #[must_use]
     pub fn with_registry(self, registry: Arc<Registry>) -> Self {
-        Self {
-            registry: Some(registry),
-            ..self
-        }
+        Self { registry: Some(registry), ..self }
     }
 
     fn command(&self, name: &str) -> Option<&str> {
@@ -117,12 +110,7 @@ pub async fn run(
     cancel: CancellationToken,
     progress: UnboundedSender<String>,
 ) -> ToolOutput {
-    let job = builtin::Job {
-        args: &call.args,
-        cx,
-        cancel,
-        progress,
-    };
+    let job = builtin::Job { args: &call.args, cx, cancel, progress };
     let result = match call.name.as_str() {
         "read" => builtin::read::run(&job),
         "search" => builtin::search::run(&job).await,
@@ -147,12 +135,7 @@ pub async fn run(
 /// What a call would do, in one line without control characters; for approval and for the transcript.
 /// Never cut: what is approved must be what is seen.
 pub fn title(call: &ToolCall, cx: &Context) -> String {
-    let job = |key: &str| {
-        call.args
-            .get(key)
-            .and_then(|value| value.as_str())
-            .unwrap_or_default()
-    };
+    let job = |key: &str| call.args.get(key).and_then(|value| value.as_str()).unwrap_or_default();
     let title = match call.name.as_str() {
         "read" => builtin::read::title(&call.args),
         "search" => builtin::search::title(&call.args),
@@ -173,7 +156,5 @@ pub fn title(call: &ToolCall, cx: &Context) -> String {
 
 /// Control characters made visible, line ends too.
 fn one_line(text: &str) -> String {
-    crate::protocol::visible(text)
-        .replace('\n', "␊")
-        .replace('\t', " ")
+    crate::protocol::visible(text).replace('\n', "␊").replace('\t', " ")
 }

@@ -16,10 +16,8 @@ impl Registry {
     /// Reads all tool files. Bad files and forbidden changes are left out with a warning.
     pub fn load(assets: &Assets) -> (Self, Vec<String>) {
         let built_in = Assets::built_in();
-        let own: Vec<ToolDef> = built_in
-            .list(AssetKind::Tools)
-            .filter_map(|a| parse(&a.text).ok())
-            .collect();
+        let own: Vec<ToolDef> =
+            built_in.list(AssetKind::Tools).filter_map(|a| parse(&a.text).ok()).collect();
         let mut warnings = Vec::new();
         let mut tools: Vec<ToolDef> = Vec::new();
         for file in assets.list(AssetKind::Tools) {
@@ -27,10 +25,7 @@ impl Registry {
             match checked {
                 Ok(tool) if tools.iter().any(|known| known.spec.name == tool.spec.name) => {
                     let name = &tool.spec.name;
-                    warnings.push(format!(
-                        "tools/{}: there is a tool {name} already",
-                        file.name
-                    ));
+                    warnings.push(format!("tools/{}: there is a tool {name} already", file.name));
                 }
                 Ok(tool) => tools.push(tool),
                 Err(reason) => {
@@ -94,10 +89,7 @@ mod tests {
     fn the_built_in_tools_come_in_a_fixed_order() {
         let (registry, warnings) = Registry::load(&Assets::built_in());
         assert_eq!(warnings, Vec::<String>::new());
-        let names: Vec<&str> = registry
-            .iter()
-            .map(|tool| tool.spec.name.as_str())
-            .collect();
+        let names: Vec<&str> = registry.iter().map(|tool| tool.spec.name.as_str()).collect();
         assert_eq!(
             names,
             [
@@ -134,18 +126,9 @@ mod tests {
             "make.md",
             "+++\nname = \"make\"\nkind = \"execute\"\ncommand = \"make\"\n+++\nMake.",
         );
-        write(
-            "sly.md",
-            "+++\nname = \"sly\"\nkind = \"read\"\ncommand = \"rm x\"\n+++\nSly.",
-        );
-        write(
-            "shell.md",
-            "+++\nname = \"shell\"\nkind = \"read\"\n+++\nHarmless.",
-        );
-        write(
-            "read.md",
-            "+++\nname = \"read\"\nkind = \"read\"\norder = 1\n+++\nReworded.",
-        );
+        write("sly.md", "+++\nname = \"sly\"\nkind = \"read\"\ncommand = \"rm x\"\n+++\nSly.");
+        write("shell.md", "+++\nname = \"shell\"\nkind = \"read\"\n+++\nHarmless.");
+        write("read.md", "+++\nname = \"read\"\nkind = \"read\"\norder = 1\n+++\nReworded.");
         write("git.md", "broken");
         let (registry, warnings) = Registry::load(&Assets::load(Some(temp.path())).0);
         assert_eq!(warnings.len(), 3, "{warnings:?}");

@@ -72,32 +72,12 @@ pub fn parse(text: &str) -> Result<ToolDef, String> {
     }
     let letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     if front.name.is_empty() || !front.name.chars().all(letter) {
-        return Err(format!(
-            "{:?} is no name for a tool: a-z, 0-9 and _ only",
-            front.name
-        ));
+        return Err(format!("{:?} is no name for a tool: a-z, 0-9 and _ only", front.name));
     }
     let parameters = schema(front.parameters)?;
-    let FrontMatter {
-        name,
-        kind,
-        order,
-        command,
-        examples,
-        ..
-    } = front;
-    let spec = ToolSpec {
-        name,
-        kind,
-        description,
-        parameters,
-    };
-    Ok(ToolDef {
-        spec,
-        order,
-        command,
-        examples,
-    })
+    let FrontMatter { name, kind, order, command, examples, .. } = front;
+    let spec = ToolSpec { name, kind, description, parameters };
+    Ok(ToolDef { spec, order, command, examples })
 }
 
 /// `{"type": "object", "properties": ..., "required": [...]}`, in the order written.
@@ -126,10 +106,7 @@ mod tests {
     #[test]
     fn a_file_becomes_a_schema_in_the_order_written() {
         let tool = parse(GOOD).unwrap();
-        assert_eq!(
-            (tool.spec.name.as_str(), tool.spec.kind),
-            ("make", ToolKind::Execute)
-        );
+        assert_eq!((tool.spec.name.as_str(), tool.spec.kind), ("make", ToolKind::Execute));
         assert_eq!(tool.spec.description, "Runs make.");
         assert_eq!(
             tool.spec.parameters.to_string(),
@@ -146,10 +123,7 @@ mod tests {
             (&GOOD.replace("\"make\"", "\"Make it\""), "is no name"),
             (&GOOD.replace("kind", "sort"), "unknown field"),
             (&GOOD.replace("execute", "destroy"), "unknown variant"),
-            (
-                &GOOD.replace("[parameters.target]", "[parameters]"),
-                "is no table",
-            ),
+            (&GOOD.replace("[parameters.target]", "[parameters]"), "is no table"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.contains(reason), "{error}");

@@ -21,14 +21,8 @@ impl Folder {
             std::fs::write(root.join(path), bytes).unwrap();
         }
         let workspace = Arc::new(Workspace::open(&root).unwrap());
-        let settings = Settings {
-            logs: temp.path().join("logs"),
-            ..Settings::default()
-        };
-        Self {
-            temp,
-            cx: Context::new(workspace, settings),
-        }
+        let settings = Settings { logs: temp.path().join("logs"), ..Settings::default() };
+        Self { temp, cx: Context::new(workspace, settings) }
     }
 
     fn root(&self) -> &Path {
@@ -37,13 +31,7 @@ impl Folder {
 
     async fn run(&self, name: &str, args: Value) -> ToolOutput {
         let (sender, _live) = tokio::sync::mpsc::unbounded_channel();
-        run(
-            &call(name, args),
-            &self.cx,
-            CancellationToken::new(),
-            sender,
-        )
-        .await
+        run(&call(name, args), &self.cx, CancellationToken::new(), sender).await
     }
 
     async fn text(&self, name: &str, args: Value) -> String {
@@ -53,11 +41,7 @@ impl Folder {
 
 fn call(name: &str, args: Value) -> ToolCall {
     let args: Args = args.as_object().unwrap().clone();
-    ToolCall {
-        id: CallId(1),
-        name: name.into(),
-        args,
-    }
+    ToolCall { id: CallId(1), name: name.into(), args }
 }
 
 #[tokio::test]
@@ -70,32 +54,20 @@ async fn the_examples_of_the_tool_files_are_true() {
         for example in &tool.examples {
             let properties = tool.spec.parameters["properties"].as_object().unwrap();
             for key in example.args.keys() {
-                assert!(
-                    properties.contains_key(key),
-                    "{name} has no parameter {key}"
-                );
+                assert!(properties.contains_key(key), "{name} has no parameter {key}");
             }
             for key in tool.spec.parameters["required"].as_array().unwrap() {
-                assert!(
-                    example.args.contains_key(key.as_str().unwrap()),
-                    "{name} needs {key}"
-                );
+                assert!(example.args.contains_key(key.as_str().unwrap()), "{name} needs {key}");
             }
-            let files = example
-                .files
-                .iter()
-                .map(|(p, t)| (p.as_str(), t.as_str().unwrap().as_bytes()));
+            let files =
+                example.files.iter().map(|(p, t)| (p.as_str(), t.as_str().unwrap().as_bytes()));
             let folder = Folder::new(files);
             let call = call(name, Value::Object(example.args.clone()));
             if let Some(expected) = &example.title {
                 assert_eq!(title(&call, &folder.cx), *expected, "{name}");
             }
             if let Some(expected) = &example.output {
-                assert_eq!(
-                    folder.text(name, json!(example.args)).await,
-                    *expected,
-                    "{name}"
-                );
+                assert_eq!(folder.text(name, json!(example.args)).await, *expected, "{name}");
                 ran += 1;
             }
         }
@@ -113,23 +85,12 @@ async fn reading_is_bounded_and_says_how_to_go_on() {
     let shown: Vec<&str> = output.text.lines().collect();
     assert!(output.text.len() < 41 * 1024 && shown.len() > 300);
     let next = shown.len();
-    assert_eq!(
-        shown[next - 1],
-        format!("[2000 lines; go on with offset {next}]")
-    );
-    let rest = folder
-        .text(
-            "read",
-            json!({ "path": "a.txt", "offset": next, "limit": 2 }),
-        )
-        .await;
+    assert_eq!(shown[next - 1], format!("[2000 lines; go on with offset {next}]"));
+    let rest = folder.text("read", json!({ "path": "a.txt", "offset": next, "limit": 2 })).await;
     assert!(rest.starts_with(&format!("{next}\t{next} xxx")), "{rest}");
     let output = folder.text("read", json!({ "path": "m.js" })).await;
     assert!(output.starts_with("1\tyyy") && output.ends_with("[...]") && output.len() < 2100);
-    assert_eq!(
-        folder.cx.workspace.remembered("a.txt").as_deref(),
-        Some(lines.as_bytes())
-    );
+    assert_eq!(folder.cx.workspace.remembered("a.txt").as_deref(), Some(lines.as_bytes()));
 }
 
 #[tokio::test]
@@ -144,14 +105,8 @@ async fn what_is_no_text_is_refused_with_its_reason() {
         ("bom.txt", b"\xef\xbb\xbfa"),
     ]);
     for (path, expected) in [
-        (
-            "i.png",
-            "i.png is a PNG image (8 bytes); it cannot be shown as text",
-        ),
-        (
-            "b.bin",
-            "b.bin is binary (4 bytes); it cannot be shown as text",
-        ),
+        ("i.png", "i.png is a PNG image (8 bytes); it cannot be shown as text"),
+        ("b.bin", "b.bin is binary (4 bytes); it cannot be shown as text"),
         ("deep", "deep is a folder; use find to see what is in it"),
         ("E.txt", "E.txt: no such file; there is deep/e.txt"),
         ("none", "none: no such file"),
@@ -163,10 +118,7 @@ async fn what_is_no_text_is_refused_with_its_reason() {
         ("wide.txt", "1\ta\n[encoding: UTF-16LE]"),
         ("gbk.txt", "1\t读取文件\n[encoding: probably GBK]"),
         ("bom.txt", "1\ta"),
-        (
-            "../x",
-            "../x is outside the project; use a path relative to its root",
-        ),
+        ("../x", "../x is outside the project; use a path relative to its root"),
         (
             ".git/config",
             ".git/config is protected: files of git are not touched here; use the git tool",
@@ -174,9 +126,7 @@ async fn what_is_no_text_is_refused_with_its_reason() {
     ] {
         assert_eq!(folder.text("read", json!({ "path": path })).await, expected);
     }
-    let output = folder
-        .run("read", json!({ "path": "bom.txt", "offset": 7 }))
-        .await;
+    let output = folder.run("read", json!({ "path": "bom.txt", "offset": 7 })).await;
     assert_eq!(
         (output.status, output.text.as_str()),
         (ToolStatus::Failed, "bom.txt has only 1 line")
@@ -202,39 +152,19 @@ async fn searches_are_bounded_and_leave_ignored_and_binary_files_out() {
     assert_eq!(lines[51], "c.txt:1: hit");
     assert_eq!(lines[100], "[more than 100 matches; narrow the search]");
     let text = folder
-        .text(
-            "search",
-            json!({ "pattern": "hit", "path": "b.txt", "ignore_case": true }),
-        )
+        .text("search", json!({ "pattern": "hit", "path": "b.txt", "ignore_case": true }))
         .await;
     assert_eq!(text, "b.txt:1: HIT (x");
     let text = folder.text("search", json!({ "pattern": "(x" })).await;
-    assert!(
-        text.starts_with("b.txt:1: HIT (x\n[the pattern is no regular expression"),
-        "{text}"
-    );
-    let text = folder
-        .text(
-            "search",
-            json!({ "pattern": "hit", "glob": "target/*", "all": true }),
-        )
-        .await;
+    assert!(text.starts_with("b.txt:1: HIT (x\n[the pattern is no regular expression"), "{text}");
+    let text =
+        folder.text("search", json!({ "pattern": "hit", "glob": "target/*", "all": true })).await;
     assert_eq!(text, "target/t.txt:1: hit");
-    let text = folder
-        .text("search", json!({ "pattern": "hit", "path": "/etc" }))
-        .await;
+    let text = folder.text("search", json!({ "pattern": "hit", "path": "/etc" })).await;
     assert!(text.contains("outside the project"), "{text}");
-    assert_eq!(
-        folder
-            .text("find", json!({ "pattern": "t.*", "all": true }))
-            .await,
-        "target/t.txt"
-    );
+    assert_eq!(folder.text("find", json!({ "pattern": "t.*", "all": true })).await, "target/t.txt");
     assert!(
-        folder
-            .text("find", json!({ "pattern": "t.*" }))
-            .await
-            .starts_with("nothing matches t.*")
+        folder.text("find", json!({ "pattern": "t.*" })).await.starts_with("nothing matches t.*")
     );
 }
 
@@ -244,11 +174,7 @@ async fn a_command_tells_how_it_ended() {
     for (command, expected, status) in [
         ("printf 'a\\033[31mb\\r\\n'", "ab", ToolStatus::Done),
         ("kill -9 $$", "[killed by SIGKILL]", ToolStatus::Failed),
-        (
-            "head -c 10 /dev/zero",
-            "[binary output, 10 bytes]",
-            ToolStatus::Done,
-        ),
+        ("head -c 10 /dev/zero", "[binary output, 10 bytes]", ToolStatus::Done),
         (
             "sleep 300 & echo x",
             "x\n[1 background process(es) were still running and were ended]",
@@ -256,18 +182,10 @@ async fn a_command_tells_how_it_ended() {
         ),
     ] {
         let output = folder.run("shell", json!({ "command": command })).await;
-        assert_eq!(
-            (output.text.as_str(), output.status),
-            (expected, status),
-            "{command}"
-        );
+        assert_eq!((output.text.as_str(), output.status), (expected, status), "{command}");
     }
-    let output = folder
-        .run(
-            "shell",
-            json!({ "command": "echo go; sleep 300", "timeout_s": 1 }),
-        )
-        .await;
+    let output =
+        folder.run("shell", json!({ "command": "echo go; sleep 300", "timeout_s": 1 })).await;
     assert_eq!(output.text, "go\n[stopped: it took longer than 1 s]");
     assert_eq!(output.status, ToolStatus::Stopped);
 }
@@ -275,30 +193,23 @@ async fn a_command_tells_how_it_ended() {
 #[tokio::test]
 async fn long_output_is_cut_in_the_middle_and_kept_in_a_file() {
     let folder = Folder::new([]);
-    let output = folder
-        .run("shell", json!({ "command": "seq 1 20000; echo end" }))
-        .await;
+    let output = folder.run("shell", json!({ "command": "seq 1 20000; echo end" })).await;
     assert!(output.text.len() < 17 * 1024, "{}", output.text.len());
     let (_, log) = output.text.rsplit_once("[whole output: ").unwrap();
     let log = std::fs::read_to_string(log.trim_end_matches(']')).unwrap();
     assert!(log.starts_with("1\n2\n") && log.ends_with("20000\nend\n"));
     assert!(output.text.contains("bytes left out ...]\n") && output.text.contains("\nend\n"));
-    folder
-        .run("shell", json!({ "command": "echo short" }))
-        .await;
-    let logs = std::fs::read_dir(folder.temp.path().join("logs"))
-        .unwrap()
-        .count();
+    folder.run("shell", json!({ "command": "echo short" })).await;
+    let logs = std::fs::read_dir(folder.temp.path().join("logs")).unwrap().count();
     assert_eq!(logs, 1, "short output needs no file");
 }
 
 #[tokio::test]
 async fn cancelling_stops_a_command_and_a_search() {
     let folder = Folder::new([("a.txt", &b"x"[..])]);
-    for (name, args) in [
-        ("shell", json!({ "command": "sleep 300" })),
-        ("search", json!({ "pattern": "x" })),
-    ] {
+    for (name, args) in
+        [("shell", json!({ "command": "sleep 300" })), ("search", json!({ "pattern": "x" }))]
+    {
         let cancel = CancellationToken::new();
         cancel.cancel();
         let (sender, _live) = tokio::sync::mpsc::unbounded_channel();
@@ -319,21 +230,9 @@ const SHOP: &[(&str, &[u8])] = &[
 async fn passing_tests_are_one_line_and_leave_nothing_behind() {
     let folder = Folder::new(SHOP.iter().copied());
     let output = folder.run("run_tests", json!({})).await;
-    assert_eq!(
-        output,
-        ToolOutput::done("3 passed (python3 -m unittest)", "3 passed")
-    );
-    assert_eq!(
-        std::fs::read_dir(folder.root()).unwrap().count(),
-        2,
-        "no byte code"
-    );
-    assert_eq!(
-        std::fs::read_dir(folder.temp.path().join("logs"))
-            .unwrap()
-            .count(),
-        0
-    );
+    assert_eq!(output, ToolOutput::done("3 passed (python3 -m unittest)", "3 passed"));
+    assert_eq!(std::fs::read_dir(folder.root()).unwrap().count(), 2, "no byte code");
+    assert_eq!(std::fs::read_dir(folder.temp.path().join("logs")).unwrap().count(), 0);
 }
 
 #[tokio::test]
@@ -373,19 +272,14 @@ async fn a_chosen_command_replaces_detection() {
         Some("python3 -m unittest -v test_shop.TestShop.test_a".into());
     folder.cx.settings.lint_command = Some("echo 'shop.py:1:5: warning: short name'".into());
     assert!(
-        folder
-            .text("run_tests", json!({}))
-            .await
-            .starts_with("1 passed (python3 -m unittest -v")
+        folder.text("run_tests", json!({})).await.starts_with("1 passed (python3 -m unittest -v")
     );
     let output = folder.text("lint", json!({})).await;
     assert_eq!(
         output,
         "1 warning (echo 'shop.py:1:5: warning: short name')\nshop.py:1:5 warning: short name"
     );
-    let refused = folder
-        .text("run_tests", json!({ "filter": "--locals" }))
-        .await;
+    let refused = folder.text("run_tests", json!({ "filter": "--locals" })).await;
     assert_eq!(refused, "--locals is an option, not a test name");
 }
 
@@ -404,15 +298,9 @@ async fn a_rust_project_is_tested_checked_and_linted() {
         folder.text("run_tests", json!({ "filter": "zero" })).await,
         "1 passed (cargo test zero)"
     );
-    assert_eq!(
-        folder.text("typecheck", json!({})).await,
-        "no findings (cargo check)"
-    );
-    std::fs::write(
-        folder.root().join("src/lib.rs"),
-        "pub fn total() -> i64 {\n    \"a\"\n}\n",
-    )
-    .unwrap();
+    assert_eq!(folder.text("typecheck", json!({})).await, "no findings (cargo check)");
+    std::fs::write(folder.root().join("src/lib.rs"), "pub fn total() -> i64 {\n    \"a\"\n}\n")
+        .unwrap();
     let broken = "src/lib.rs:2:5 error E0308: mismatched types";
     assert_eq!(
         folder.text("typecheck", json!({})).await,
@@ -436,10 +324,7 @@ async fn a_users_command_tool_runs_with_quoted_arguments() {
     folder.cx = folder.cx.clone().with_registry(Arc::new(registry));
     let call = call("say", json!({ "what": "a; echo b" }));
     assert_eq!(title(&call, &folder.cx), "printf %s 'a; echo b'");
-    assert_eq!(
-        folder.text("say", json!({ "what": "a; echo b" })).await,
-        "a; echo b"
-    );
+    assert_eq!(folder.text("say", json!({ "what": "a; echo b" })).await, "a; echo b");
 }
 
 #[tokio::test]
@@ -452,18 +337,11 @@ async fn git_is_told_in_few_lines() {
         status.starts_with("branch ") && status.ends_with(", no commits yet\n?? a.txt"),
         "{status}"
     );
-    let diff = folder
-        .text("git", json!({ "action": "diff", "path": "a.txt" }))
-        .await;
+    let diff = folder.text("git", json!({ "action": "diff", "path": "a.txt" })).await;
     assert!(diff.ends_with("@@ -0,0 +1 @@\n+one"), "{diff}");
+    assert_eq!(folder.text("git", json!({ "action": "log" })).await, "no commits");
     assert_eq!(
-        folder.text("git", json!({ "action": "log" })).await,
-        "no commits"
-    );
-    assert_eq!(
-        folder
-            .text("git", json!({ "action": "diff", "path": "../x" }))
-            .await,
+        folder.text("git", json!({ "action": "diff", "path": "../x" })).await,
         "../x is outside the project; use a path relative to its root"
     );
 }
@@ -472,14 +350,9 @@ async fn git_is_told_in_few_lines() {
 async fn nothing_else_is_run() {
     let folder = Folder::new([]);
     assert_eq!(folder.text("fly", json!({})).await, "there is no tool fly");
-    let edit = folder
-        .text("edit", json!({ "path": "a", "old": "", "new": "" }))
-        .await;
+    let edit = folder.text("edit", json!({ "path": "a", "old": "", "new": "" })).await;
     assert_eq!(edit, "edits are proposed and reviewed, not run");
-    assert_eq!(
-        folder.text("read", json!({})).await,
-        "the argument path is missing"
-    );
+    assert_eq!(folder.text("read", json!({})).await, "the argument path is missing");
 }
 
 #[test]

@@ -52,66 +52,21 @@ const fn entry(
     help: &'static str,
     command: Command,
 ) -> Entry {
-    Entry {
-        name,
-        args,
-        help,
-        command,
-    }
+    Entry { name, args, help, command }
 }
 
 /// All commands, in the order of the list.
 pub const COMMANDS: &[Entry] = &[
     entry("help", "", "keys and commands", Command::Help),
-    entry(
-        "review",
-        "",
-        "open the review or question that waits",
-        Command::Review,
-    ),
-    entry(
-        "undo",
-        "",
-        "take back the file changes of the last turn",
-        Command::Undo,
-    ),
-    entry(
-        "new",
-        "",
-        "forget the conversation and start anew",
-        Command::New,
-    ),
-    entry(
-        "policy",
-        "<policy>",
-        "what may be done without asking",
-        Command::Policy,
-    ),
-    entry(
-        "effort",
-        "<effort>",
-        "how hard to think, from the next turn on",
-        Command::Effort,
-    ),
-    entry(
-        "thinking",
-        "<view>",
-        "how thinking is shown",
-        Command::Thinking,
-    ),
+    entry("review", "", "open the review or question that waits", Command::Review),
+    entry("undo", "", "take back the file changes of the last turn", Command::Undo),
+    entry("new", "", "forget the conversation and start anew", Command::New),
+    entry("policy", "<policy>", "what may be done without asking", Command::Policy),
+    entry("effort", "<effort>", "how hard to think, from the next turn on", Command::Effort),
+    entry("thinking", "<view>", "how thinking is shown", Command::Thinking),
     entry("theme", "<name>", "change the colours", Command::Theme),
-    entry(
-        "copy",
-        "",
-        "copy the last answer to the clipboard",
-        Command::Copy,
-    ),
-    entry(
-        "mouse",
-        "on|off",
-        "off: select text as in any terminal",
-        Command::Mouse,
-    ),
+    entry("copy", "", "copy the last answer to the clipboard", Command::Copy),
+    entry("mouse", "on|off", "off: select text as in any terminal", Command::Mouse),
     entry("quit", "", "end the program", Command::Quit),
 ];
 
@@ -205,16 +160,12 @@ pub fn complete(text: &str, themes: &[&str]) -> Vec<Completion> {
 }
 
 fn names(typed: &str) -> Vec<Completion> {
-    let hits = COMMANDS
-        .iter()
-        .filter(|entry| entry.name.starts_with(typed));
+    let hits = COMMANDS.iter().filter(|entry| entry.name.starts_with(typed));
     hits.map(|entry| {
         let complete = entry.args.is_empty();
         let space = if complete { "" } else { " " };
         Completion {
-            label: format!("/{} {}", entry.name, entry.args)
-                .trim_end()
-                .to_owned(),
+            label: format!("/{} {}", entry.name, entry.args).trim_end().to_owned(),
             help: entry.help.into(),
             text: format!("/{}{space}", entry.name),
             complete,
@@ -225,20 +176,11 @@ fn names(typed: &str) -> Vec<Completion> {
 
 fn arguments(entry: &Entry, typed: &str, themes: &[&str]) -> Vec<Completion> {
     let values: Vec<(&str, &str)> = match entry.command {
-        Command::Policy => POLICIES
-            .iter()
-            .map(|p| (p.name(), policy_help(*p)))
-            .collect(),
+        Command::Policy => POLICIES.iter().map(|p| (p.name(), policy_help(*p))).collect(),
         Command::Effort => EFFORTS.iter().map(|e| (effort_name(*e), "")).collect(),
-        Command::Thinking => ThinkingView::ALL
-            .iter()
-            .map(|v| (v.name(), view_help(*v)))
-            .collect(),
+        Command::Thinking => ThinkingView::ALL.iter().map(|v| (v.name(), view_help(*v))).collect(),
         Command::Theme => themes.iter().map(|name| (*name, "")).collect(),
-        Command::Mouse => vec![
-            ("on", "wheel and clicks"),
-            ("off", "the terminal's own selection"),
-        ],
+        Command::Mouse => vec![("on", "wheel and clicks"), ("off", "the terminal's own selection")],
         Command::Help
         | Command::Review
         | Command::Undo
@@ -246,9 +188,7 @@ fn arguments(entry: &Entry, typed: &str, themes: &[&str]) -> Vec<Completion> {
         | Command::Copy
         | Command::Quit => Vec::new(),
     };
-    let hits = values
-        .into_iter()
-        .filter(|(value, _)| value.starts_with(typed));
+    let hits = values.into_iter().filter(|(value, _)| value.starts_with(typed));
     hits.map(|(value, help)| Completion {
         label: value.to_owned(),
         help: help.to_owned(),
@@ -279,10 +219,7 @@ mod tests {
     #[test]
     fn names_and_arguments_complete() {
         let labels = |text: &str| -> Vec<String> {
-            complete(text, &["dark", "light"])
-                .into_iter()
-                .map(|c| c.text)
-                .collect()
+            complete(text, &["dark", "light"]).into_iter().map(|c| c.text).collect()
         };
         assert_eq!(labels("/").len(), COMMANDS.len());
         assert_eq!(labels("/th"), ["/thinking ", "/theme "]);

@@ -17,10 +17,7 @@ pub fn flow(runs: &[Run], columns: usize, first: &[Run], rest: &[Run]) -> Vec<Li
         let lead = if lines.is_empty() { first } else { rest };
         let text: String = part.iter().map(|(text, _)| text.as_str()).collect();
         let room = |lead: &[Run]| columns.saturating_sub(cells(lead)).max(1);
-        for (index, range) in wrap_with(&text, room(lead), room(rest))
-            .into_iter()
-            .enumerate()
-        {
+        for (index, range) in wrap_with(&text, room(lead), room(rest)).into_iter().enumerate() {
             let lead = if index == 0 { lead } else { rest };
             let end = range.start + text[range.clone()].trim_end_matches(' ').len();
             let mut spans: Vec<Span<'static>> = lead.iter().map(span).collect();
@@ -83,10 +80,7 @@ fn cut(runs: &[Run], from: usize, to: usize) -> Vec<Span<'static>> {
         let end = start + text.len();
         let (low, high) = (from.max(start), to.min(end));
         if low < high {
-            spans.push(Span::styled(
-                text[low - start..high - start].to_owned(),
-                *style,
-            ));
+            spans.push(Span::styled(text[low - start..high - start].to_owned(), *style));
         }
         start = end;
     }
@@ -100,10 +94,7 @@ mod tests {
     #[test]
     fn runs_keep_their_style_over_a_break() {
         let bold = Style::new().bold();
-        let runs = [
-            ("aa b".to_owned(), Style::new()),
-            ("b cc\ndd".to_owned(), bold),
-        ];
+        let runs = [("aa b".to_owned(), Style::new()), ("b cc\ndd".to_owned(), bold)];
         let first = [("- ".to_owned(), Style::new())];
         let rest = [("  ".to_owned(), Style::new())];
         let lines = flow(&runs, 7, &first, &rest);

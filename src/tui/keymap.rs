@@ -77,12 +77,7 @@ const fn with<A>(
     action: A,
     help: &'static str,
 ) -> Binding<A> {
-    Binding {
-        code,
-        modifiers,
-        action,
-        help,
-    }
+    Binding { code, modifiers, action, help }
 }
 
 use KeyCode::{
@@ -147,52 +142,23 @@ pub const PICK: &[Binding<Pick>] = &[
 
 /// Keys of the transcript and the program.
 pub const GLOBAL: &[Binding<Global>] = &[
-    ctrl(
-        't',
-        Global::ToggleThinking,
-        "all thinking: one line / everything",
-    ),
-    ctrl(
-        'o',
-        Global::ToggleOutput,
-        "all tool output: short / everything",
-    ),
-    key(
-        Tab,
-        Global::ToggleFocused,
-        "open or fold the marked block (or click)",
-    ),
+    ctrl('t', Global::ToggleThinking, "all thinking: one line / everything"),
+    ctrl('o', Global::ToggleOutput, "all tool output: short / everything"),
+    key(Tab, Global::ToggleFocused, "open or fold the marked block (or click)"),
     key(KeyCode::BackTab, Global::FocusUp, "mark the block above"),
     with(ALT, Up, Global::FocusUp, ""),
     with(ALT, Down, Global::FocusDown, "mark the block below"),
     key(PageUp, Global::PageUp, "scroll up"),
     key(PageDown, Global::PageDown, "scroll down"),
     with(CTRL, Home, Global::Top, "first line"),
-    with(
-        CTRL,
-        End,
-        Global::Follow,
-        "last line (End too, when scrolled up)",
-    ),
-    ctrl(
-        'r',
-        Global::OpenWaiting,
-        "open the review or question that waits",
-    ),
+    with(CTRL, End, Global::Follow, "last line (End too, when scrolled up)"),
+    ctrl('r', Global::OpenWaiting, "open the review or question that waits"),
     key(Esc, Global::Escape, "stop the turn"),
-    ctrl(
-        'c',
-        Global::Cancel,
-        "stop the turn; clear the draft; twice: quit",
-    ),
+    ctrl('c', Global::Cancel, "stop the turn; clear the draft; twice: quit"),
     ctrl('d', Global::QuitOrDelete, "quit, when nothing is written"),
     ctrl('l', Global::Repaint, "draw the screen anew"),
     ctrl('z', Global::Suspend, "suspend (fg brings it back)"),
-    key(
-        KeyCode::F(1),
-        Global::OpenHelp,
-        "help (? too, when nothing is written)",
-    ),
+    key(KeyCode::F(1), Global::OpenHelp, "help (? too, when nothing is written)"),
 ];
 
 /// Keys in the review overlay.
@@ -206,11 +172,7 @@ pub const JUDGE: &[Binding<Judge>] = &[
     key(Char('A'), Judge::AcceptAll, "accept all the rest"),
     key(Char('R'), Judge::RejectAll, "reject all the rest"),
     key(Char('u'), Judge::Undecide, "take the decision back"),
-    key(
-        Char('c'),
-        Judge::Comment,
-        "comment on this hunk; the model reads it",
-    ),
+    key(Char('c'), Judge::Comment, "comment on this hunk; the model reads it"),
     key(Char('j'), Judge::NextHunk, "next hunk"),
     key(Down, Judge::NextHunk, ""),
     key(Char('k'), Judge::PreviousHunk, "previous hunk"),
@@ -230,26 +192,16 @@ pub const JUDGE: &[Binding<Judge>] = &[
 /// Keys in the approval prompt.
 pub const ANSWER: &[Binding<Answer>] = &[
     key(Char('y'), Answer::Once, "yes, once"),
-    key(
-        Char('a'),
-        Answer::Session,
-        "yes, for this tool in this session",
-    ),
+    key(Char('a'), Answer::Session, "yes, for this tool in this session"),
     key(Char('n'), Answer::Deny, "no"),
     key(Char('d'), Answer::DenyBecause, "no, and say why"),
     key(Char('?'), Answer::Help, ""),
-    key(
-        Esc,
-        Answer::Leave,
-        "back to the transcript, nothing decided",
-    ),
+    key(Esc, Answer::Leave, "back to the transcript, nothing decided"),
 ];
 
 /// Keys in a text field of an overlay.
-pub const FIELD: &[Binding<Field>] = &[
-    key(Enter, Field::Done, "done"),
-    key(Esc, Field::Leave, "leave it"),
-];
+pub const FIELD: &[Binding<Field>] =
+    &[key(Enter, Field::Done, "done"), key(Esc, Field::Leave, "leave it")];
 
 /// Keys in the help overlay.
 pub const SCROLL: &[Binding<Scroll>] = &[
@@ -340,11 +292,7 @@ mod tests {
     fn check<A>(table: &[Binding<A>]) {
         for (index, a) in table.iter().enumerate() {
             for b in &table[index + 1..] {
-                assert!(
-                    a.code != b.code || a.modifiers != b.modifiers,
-                    "{}",
-                    a.label()
-                );
+                assert!(a.code != b.code || a.modifiers != b.modifiers, "{}", a.label());
             }
         }
     }

@@ -40,10 +40,7 @@ pub fn settled(text: &str) -> &str {
 
 enum Container {
     Quote,
-    Item {
-        marker: Option<String>,
-        cells: usize,
-    },
+    Item { marker: Option<String>, cells: usize },
 }
 
 struct Page<'a> {
@@ -114,10 +111,7 @@ impl<'a> Page<'a> {
                 self.flush();
             }
             Event::TaskListMarker(done) => {
-                self.say(
-                    if done { "[x] " } else { "[ ] " },
-                    self.theme.style(Scope::Marker),
-                );
+                self.say(if done { "[x] " } else { "[ ] " }, self.theme.style(Scope::Marker));
             }
             Event::FootnoteReference(name) => self.say(&format!("[{name}]"), self.style()),
         }
@@ -130,8 +124,7 @@ impl<'a> Page<'a> {
                 self.begin();
                 self.push_style(self.theme.style(Scope::Heading));
                 let marks = "#".repeat(level as usize);
-                self.inline
-                    .push((format!("{marks} "), self.theme.style(Scope::Marker)));
+                self.inline.push((format!("{marks} "), self.theme.style(Scope::Marker)));
             }
             Tag::BlockQuote(_) => {
                 self.begin();
@@ -143,8 +136,7 @@ impl<'a> Page<'a> {
                 if let CodeBlockKind::Fenced(language) = kind
                     && !language.is_empty()
                 {
-                    self.inline
-                        .push((language.to_string(), self.theme.style(Scope::Dim)));
+                    self.inline.push((language.to_string(), self.theme.style(Scope::Dim)));
                     self.flush();
                 }
                 self.code = Some(String::new());
@@ -189,10 +181,7 @@ impl<'a> Page<'a> {
             }
             Some(None) | None => "• ".to_owned(),
         };
-        self.containers.push(Container::Item {
-            cells: width(&marker),
-            marker: Some(marker),
-        });
+        self.containers.push(Container::Item { cells: width(&marker), marker: Some(marker) });
     }
 
     fn end(&mut self, tag: TagEnd) {
@@ -277,8 +266,7 @@ impl<'a> Page<'a> {
         if std::mem::take(&mut self.gap) {
             let lead = self.lead_blank();
             let style = self.theme.style(Scope::Quote);
-            self.lines
-                .push(Line::styled(lead.trim_end().to_owned(), style));
+            self.lines.push(Line::styled(lead.trim_end().to_owned(), style));
         }
     }
 

@@ -192,10 +192,7 @@ impl App {
     /// Milliseconds until the loop must wake up by itself.
     fn wait(&self) -> Option<u64> {
         let frame = self.schedule.wait(self.now());
-        let tick = self
-            .model
-            .next_tick()
-            .map(|at| at.saturating_sub(self.now()));
+        let tick = self.model.next_tick().map(|at| at.saturating_sub(self.now()));
         [frame, tick].into_iter().flatten().min()
     }
 

@@ -227,9 +227,6 @@ impl Model {
 
     /// Shows a word for some seconds.
     pub(super) fn say(&mut self, text: impl Into<String>) {
-        self.hint = Some(Hint {
-            text: text.into(),
-            until: self.now + 4_000,
-        });
+        self.hint = Some(Hint { text: text.into(), until: self.now + 4_000 });
     }
 }

@@ -29,19 +29,10 @@ impl Bench {
 
     /// An open session whose model is not loaded.
     pub fn bare(columns: u16, rows: u16) -> Self {
-        let themes = vec![
-            Theme::plain(),
-            Theme::parse("dark", "[scopes]\ntext = 'red'\n").0,
-        ];
-        let options = TuiOptions {
-            themes,
-            ..TuiOptions::default()
-        };
+        let themes = vec![Theme::plain(), Theme::parse("dark", "[scopes]\ntext = 'red'\n").0];
+        let options = TuiOptions { themes, ..TuiOptions::default() };
         let model = Model::new(options, (columns, rows));
-        let mut bench = Self {
-            model,
-            cmds: Vec::new(),
-        };
+        let mut bench = Self { model, cmds: Vec::new() };
         bench.event(session("one"));
         bench
     }
@@ -114,12 +105,7 @@ impl Bench {
 
     pub fn mouse(&mut self, kind: MouseEventKind, column: u16, row: u16) {
         let modifiers = KeyModifiers::NONE;
-        self.msg(Msg::Mouse(MouseEvent {
-            kind,
-            column,
-            row,
-            modifiers,
-        }));
+        self.msg(Msg::Mouse(MouseEvent { kind, column, row, modifiers }));
     }
 
     /// The ops sent since the last call.
@@ -187,10 +173,7 @@ pub fn phase(phase: Phase) -> Event {
 }
 
 pub fn started(text: &str) -> Event {
-    Event::TurnStarted {
-        turn: TurnId(1),
-        text: text.into(),
-    }
+    Event::TurnStarted { turn: TurnId(1), text: text.into() }
 }
 
 pub fn step() -> Event {
@@ -219,27 +202,17 @@ pub fn step_done() -> Event {
 }
 
 pub fn turn_done(outcome: Outcome) -> Event {
-    Event::TurnFinished {
-        turn: TurnId(1),
-        outcome,
-    }
+    Event::TurnFinished { turn: TurnId(1), outcome }
 }
 
 pub fn call(id: u64, name: &str, argument: &str) -> ToolCall {
     let mut args = Args::new();
     args.insert("path".into(), argument.into());
-    ToolCall {
-        id: CallId(id),
-        name: name.into(),
-        args,
-    }
+    ToolCall { id: CallId(id), name: name.into(), args }
 }
 
 pub fn requested(id: u64, name: &str, argument: &str) -> Event {
-    Event::ToolRequested {
-        call: call(id, name, argument),
-        repairs: Vec::new(),
-    }
+    Event::ToolRequested { call: call(id, name, argument), repairs: Vec::new() }
 }
 
 fn own(list: &[&str]) -> Vec<String> {
@@ -261,31 +234,14 @@ pub fn review() -> Review {
         hunk(
             1,
             12,
-            &[
-                "fn parse(input: &str) -> Result<Ast> {",
-                "\tlet tokens = lex(input);",
-            ],
+            &["fn parse(input: &str) -> Result<Ast> {", "\tlet tokens = lex(input);"],
             &["\tlet ast = build(tokens);", "\treturn Ok(ast);"],
             &["\tlet ast = build(&tokens)?;", "\tOk(ast) // 名前"],
             &["}"],
         ),
-        hunk(
-            2,
-            80,
-            &["#[test]"],
-            &["assert!(ok);"],
-            &["assert!(!ok);"],
-            &[],
-        ),
+        hunk(2, 80, &["#[test]"], &["assert!(ok);"], &["assert!(!ok);"], &[]),
     ];
-    let notes = vec![hunk(
-        3,
-        1,
-        &[],
-        &[],
-        &["# 解析器", "", "空の入力はエラーになります。"],
-        &[],
-    )];
+    let notes = vec![hunk(3, 1, &[], &[], &["# 解析器", "", "空の入力はエラーになります。"], &[])];
     Review {
         calls: vec![CallId(1)],
         files: vec![

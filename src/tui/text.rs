@@ -152,10 +152,7 @@ mod tests {
             ("950".into(), "1.2k".into(), "34k".into())
         );
         assert_eq!(bytes(28_600_000_000), "28.6 GB");
-        assert_eq!(
-            (duration(12_400), duration(185_000)),
-            ("12s".into(), "3m05s".into())
-        );
+        assert_eq!((duration(12_400), duration(185_000)), ("12s".into(), "3m05s".into()));
         assert_eq!((percent(1, 3), percent(5, 0), percent(9, 3)), (33, 0, 100));
     }
 }

@@ -149,10 +149,7 @@ impl Theme {
     /// The look without any theme: no colours.
     pub fn plain() -> Self {
         let style = |scope: &Scope| Style::new().add_modifier(scope.plain());
-        Self {
-            name: "plain".into(),
-            styles: Scope::ALL.iter().map(style).collect(),
-        }
+        Self { name: "plain".into(), styles: Scope::ALL.iter().map(style).collect() }
     }
 
     /// Reads a theme file. `name` is used when the file does not give one.
@@ -163,16 +160,8 @@ impl Theme {
         let file: File = match toml::from_str(text) {
             Ok(file) => file,
             Err(error) => {
-                let line = error
-                    .message()
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned();
-                return (
-                    theme,
-                    vec![format!("theme {name}: {line}; using no colours")],
-                );
+                let line = error.message().lines().next().unwrap_or_default().to_owned();
+                return (theme, vec![format!("theme {name}: {line}; using no colours")]);
             }
         };
         theme.name = file.name.clone().unwrap_or_else(|| name.to_owned());
@@ -216,10 +205,7 @@ impl Theme {
 }
 
 fn is_prefix(given: &str, scope: &str) -> bool {
-    scope == given
-        || scope
-            .strip_prefix(given)
-            .is_some_and(|rest| rest.starts_with('.'))
+    scope == given || scope.strip_prefix(given).is_some_and(|rest| rest.starts_with('.'))
 }
 
 fn lookup(named: &BTreeMap<&str, Style>, scope: &str) -> Option<Style> {
@@ -356,10 +342,7 @@ mod tests {
             let pairs: BTreeMap<_, _> = pairs.iter().map(|(k, v)| (*k, (*v).to_owned())).collect();
             Depth::detect(|key| pairs.get(key).cloned())
         };
-        assert_eq!(
-            with(&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")]),
-            Depth::None
-        );
+        assert_eq!(with(&[("NO_COLOR", "1"), ("COLORTERM", "truecolor")]), Depth::None);
         assert_eq!(with(&[("COLORTERM", "truecolor")]), Depth::True);
         assert_eq!(with(&[("TERM", "tmux-256color")]), Depth::Indexed);
         assert_eq!(with(&[("TERM", "xterm")]), Depth::Ansi);

@@ -38,14 +38,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<Range<usize>> {
 
 /// Like [`wrap`], with `first` cells for the first row and `rest` for the others.
 pub fn wrap_with(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
-    let mut rows = Rows {
-        text,
-        first: first.max(1),
-        rest: rest.max(1),
-        done: Vec::new(),
-        start: 0,
-        used: 0,
-    };
+    let mut rows =
+        Rows { text, first: first.max(1), rest: rest.max(1), done: Vec::new(), start: 0, used: 0 };
     let mut from = 0;
     for to in break_places(text) {
         rows.take(from..to);
@@ -79,11 +73,7 @@ struct Rows<'a> {
 
 impl Rows<'_> {
     fn limit(&self) -> usize {
-        if self.done.is_empty() {
-            self.first
-        } else {
-            self.rest
-        }
+        if self.done.is_empty() { self.first } else { self.rest }
     }
 
     fn close(&mut self, at: usize) {
@@ -124,15 +114,9 @@ impl Rows<'_> {
     /// Moves a forced break to the left while it would part punctuation from its word.
     fn back_off(&self, at: usize) -> usize {
         let mut place = at;
-        for (index, grapheme) in self.text[self.start..at]
-            .grapheme_indices(true)
-            .rev()
-            .take(3)
-        {
-            let begins_badly = self.text[place..]
-                .chars()
-                .next()
-                .is_some_and(|c| CLOSING.contains(c));
+        for (index, grapheme) in self.text[self.start..at].grapheme_indices(true).rev().take(3) {
+            let begins_badly =
+                self.text[place..].chars().next().is_some_and(|c| CLOSING.contains(c));
             let ends_badly = grapheme.chars().any(|c| OPENING.contains(c));
             if !begins_badly && !ends_badly {
                 return place;
@@ -140,10 +124,7 @@ impl Rows<'_> {
             place = self.start + index;
         }
         let tidy = place > self.start
-            && !self.text[place..]
-                .chars()
-                .next()
-                .is_some_and(|c| CLOSING.contains(c));
+            && !self.text[place..].chars().next().is_some_and(|c| CLOSING.contains(c));
         if tidy { place } else { at }
     }
 

@@ -50,11 +50,7 @@ fn compare<'a, T: Clone + 'a>(
             None => new.push(item.clone()),
         }
     }
-    Comparison {
-        new,
-        old,
-        fixed: left.into_iter().cloned().collect(),
-    }
+    Comparison { new, old, fixed: left.into_iter().cloned().collect() }
 }
 
 #[cfg(test)]
@@ -63,13 +59,7 @@ mod tests {
     use super::*;
 
     fn test(id: &str, state: TestState) -> TestOutcome {
-        TestOutcome {
-            id: id.into(),
-            state,
-            file: None,
-            line: None,
-            message: String::new(),
-        }
+        TestOutcome { id: id.into(), state, file: None, line: None, message: String::new() }
     }
 
     fn ids(outcomes: &[TestOutcome]) -> Vec<&str> {
@@ -79,15 +69,8 @@ mod tests {
     #[test]
     fn faults_are_new_old_or_fixed() {
         use TestState::{Error, Failed, Passed};
-        let report = |outcomes| TestReport {
-            outcomes,
-            ..TestReport::default()
-        };
-        let before = report(vec![
-            test("a", Failed),
-            test("b", Failed),
-            test("c", Passed),
-        ]);
+        let report = |outcomes| TestReport { outcomes, ..TestReport::default() };
+        let before = report(vec![test("a", Failed), test("b", Failed), test("c", Passed)]);
         let now = report(vec![test("a", Error), test("b", Passed), test("c", Failed)]);
         let found = compare_tests(&before, &now);
         assert_eq!(ids(&found.new), ["c"]);

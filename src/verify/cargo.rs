@@ -14,9 +14,7 @@ pub(super) fn read_tests(text: &str, root: &str) -> Option<TestReport> {
     while let Some(line) = lines.next() {
         if let Some(totals) = line.strip_prefix("test result: ") {
             let count = |word: &str| count_before(totals, word).unwrap_or(0);
-            report
-                .counts
-                .add(count("passed"), count("failed"), count("ignored"));
+            report.counts.add(count("passed"), count("failed"), count("ignored"));
             (in_block, seen) = (false, true);
         } else if line.starts_with("running ") && line.contains(" test") {
             in_block = true;
@@ -53,13 +51,7 @@ fn outcome(line: &str) -> Option<TestOutcome> {
         _ => return None,
     };
     let id = id.strip_suffix(" - should panic").unwrap_or(id).to_owned();
-    Some(TestOutcome {
-        id,
-        state,
-        file: None,
-        line: None,
-        message: String::new(),
-    })
+    Some(TestOutcome { id, state, file: None, line: None, message: String::new() })
 }
 
 /// `---- tests::adds stdout ----`
@@ -70,29 +62,20 @@ fn section(line: &str) -> Option<&str> {
 /// Adds place and message to the failed test `id`, the last of that name: an earlier test binary may
 /// have one of the same name.
 fn explain(outcomes: &mut [TestOutcome], id: &str, body: &[&str], root: &str) {
-    let Some(outcome) = outcomes
-        .iter_mut()
-        .rev()
-        .find(|o| o.id == id && o.state == TestState::Failed)
+    let Some(outcome) =
+        outcomes.iter_mut().rev().find(|o| o.id == id && o.state == TestState::Failed)
     else {
         return;
     };
-    let panic = body
-        .iter()
-        .position(|line| line.starts_with("thread '") && panicked(line).is_some());
+    let panic =
+        body.iter().position(|line| line.starts_with("thread '") && panicked(line).is_some());
     let Some((at, place)) = panic.and_then(|at| Some((at, panicked(body[at])?))) else {
-        let said = body
-            .iter()
-            .find(|line| !line.trim().is_empty())
-            .copied()
-            .unwrap_or("");
+        let said = body.iter().find(|line| !line.trim().is_empty()).copied().unwrap_or("");
         outcome.message = said.strip_prefix("Error: ").unwrap_or(said).to_owned();
         return;
     };
     outcome.message = message(&body[at + 1..]);
-    let frames = body
-        .iter()
-        .filter_map(|line| line.trim_start().strip_prefix("at "));
+    let frames = body.iter().filter_map(|line| line.trim_start().strip_prefix("at "));
     // The panic may come from a library; then the first own frame of the backtrace is the place.
     let places = std::iter::once(place).chain(frames);
     if let Some((file, line)) = places.filter_map(|p| own_place(p, root)).next() {
@@ -114,9 +97,7 @@ fn message(lines: &[&str]) -> String {
     let first = lines.first().copied().unwrap_or("").to_owned();
     let side = |name: &str| {
         let mut sides = lines.iter().take(6).map(|line| line.trim_start());
-        sides
-            .find_map(|line| line.strip_prefix(name))
-            .map(str::to_owned)
+        sides.find_map(|line| line.strip_prefix(name)).map(str::to_owned)
     };
     match (side("left: "), side("right: ")) {
         (Some(left), Some(right)) => format!("{first} (left: {left}, right: {right})"),
@@ -126,9 +107,7 @@ fn message(lines: &[&str]) -> String {
 
 /// One JSON object a line; lines of other programs (build scripts) are skipped.
 pub(super) fn read_findings(text: &str, root: &str) -> Option<Vec<Finding>> {
-    let messages = text
-        .lines()
-        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let messages = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let (mut seen, mut findings) = (false, Vec::new());
     for message in messages {
         seen |= message.get("reason").is_some();
@@ -141,31 +120,15 @@ pub(super) fn read_findings(text: &str, root: &str) -> Option<Vec<Finding>> {
 
 fn finding(message: &Value, root: &str) -> Option<Finding> {
     let spans = message["spans"].as_array()?;
-    let span = spans
-        .iter()
-        .find(|span| span["is_primary"] == true)
-        .or(spans.first())?;
-    let number = |key: &str| {
-        span[key]
-            .as_u64()
-            .and_then(|n| u32::try_from(n).ok())
-            .unwrap_or(0)
-    };
+    let span = spans.iter().find(|span| span["is_primary"] == true).or(spans.first())?;
+    let number = |key: &str| span[key].as_u64().and_then(|n| u32::try_from(n).ok()).unwrap_or(0);
     Some(Finding {
         file: shorten(span["file_name"].as_str()?, root),
         line: number("line_start"),
         column: number("column_start"),
-        id: message["code"]["code"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
+        id: message["code"]["code"].as_str().unwrap_or_default().to_owned(),
         severity: severity(message["level"].as_str()?),
-        message: message["message"]
-            .as_str()?
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .to_owned(),
+        message: message["message"].as_str()?.lines().next().unwrap_or_default().to_owned(),
     })
 }
 
@@ -183,9 +146,8 @@ pub(super) fn read_build_errors(text: &str, root: &str) -> Vec<Finding> {
     let mut head: Option<(&str, &str)> = None;
     for line in text.lines() {
         if let Some(rest) = line.strip_prefix("error") {
-            head = rest
-                .split_once(": ")
-                .filter(|(code, _)| code.is_empty() || code.starts_with('['));
+            head =
+                rest.split_once(": ").filter(|(code, _)| code.is_empty() || code.starts_with('['));
         } else if let Some(place) = line.trim_start().strip_prefix("--> ")
             && let (Some((code, message)), Some((path, line, column))) = (head.take(), split(place))
         {

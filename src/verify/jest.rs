@@ -7,19 +7,14 @@ use serde_json::Value;
 
 /// The object of `--json`; whatever a script printed before it is skipped.
 pub(super) fn read(text: &str, root: &str) -> Option<TestReport> {
-    let start = text
-        .find("{\"numFailedTestSuites\"")
-        .or_else(|| text.find("{\"numTotalTest"))?;
+    let start = text.find("{\"numFailedTestSuites\"").or_else(|| text.find("{\"numTotalTest"))?;
     let mut values = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
     let report = values.next()?.ok()?;
     let mut outcomes = Vec::new();
     let mut counts = Counts::default();
     for suite in report["testResults"].as_array()? {
         let file = shorten(suite["name"].as_str().unwrap_or_default(), root);
-        let tests = suite["assertionResults"]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default();
+        let tests = suite["assertionResults"].as_array().map(Vec::as_slice).unwrap_or_default();
         if tests.is_empty() && suite["status"] == "failed" {
             // The file could not be loaded: no test of it ran.
             let message = suite["message"].as_str().unwrap_or_default();
@@ -50,29 +45,19 @@ fn fault(id: &str, file: &str, message: &str, root: &str) -> TestOutcome {
         .filter(|line| !line.trim_start().starts_with("● Test suite failed"))
         .collect();
     let outcome = failed(id, &lines, root);
-    TestOutcome {
-        file: outcome.file.clone().or_else(|| Some(file.to_owned())),
-        ..outcome
-    }
+    TestOutcome { file: outcome.file.clone().or_else(|| Some(file.to_owned())), ..outcome }
 }
 
 /// The text: `●` sections and `Tests:       1 failed, 2 passed, 3 total`.
 pub(super) fn read_text(text: &str, root: &str) -> Option<TestReport> {
     let lines: Vec<&str> = text.lines().collect();
-    let totals = lines
-        .iter()
-        .rev()
-        .find_map(|line| line.strip_prefix("Tests: "))?;
+    let totals = lines.iter().rev().find_map(|line| line.strip_prefix("Tests: "))?;
     let count = |word: &str| count_before(totals, word).unwrap_or(0);
-    let heads: Vec<usize> = (0..lines.len())
-        .filter(|&at| lines[at].trim_start().starts_with("● "))
-        .collect();
+    let heads: Vec<usize> =
+        (0..lines.len()).filter(|&at| lines[at].trim_start().starts_with("● ")).collect();
     let mut outcomes: Vec<TestOutcome> = Vec::new();
     for (n, &at) in heads.iter().enumerate() {
-        let id = lines[at]
-            .trim_start()
-            .trim_start_matches("● ")
-            .replace(" › ", " ");
+        let id = lines[at].trim_start().trim_start_matches("● ").replace(" › ", " ");
         if id == "Console" || outcomes.iter().any(|outcome| outcome.id == id) {
             // Printed text, or the repetition at the end of a long run.
             continue;
@@ -84,16 +69,8 @@ pub(super) fn read_text(text: &str, root: &str) -> Option<TestReport> {
         }
         outcomes.push(outcome);
     }
-    let errors = outcomes
-        .iter()
-        .filter(|o| o.state == TestState::Error)
-        .count();
+    let errors = outcomes.iter().filter(|o| o.state == TestState::Error).count();
     let skipped = count("skipped") + count("todo");
-    let counts = Counts {
-        failed: count("failed"),
-        errors,
-        passed: count("passed"),
-        skipped,
-    };
+    let counts = Counts { failed: count("failed"), errors, passed: count("passed"), skipped };
     Some(TestReport { counts, outcomes })
 }

@@ -5,11 +5,7 @@ use super::place::{shorten, split};
 use super::{Finding, Severity};
 
 pub(super) fn read(text: &str, root: &str) -> Option<Vec<Finding>> {
-    Some(
-        text.lines()
-            .filter_map(|line| finding(line, root))
-            .collect(),
-    )
+    Some(text.lines().filter_map(|line| finding(line, root)).collect())
 }
 
 fn finding(line: &str, root: &str) -> Option<Finding> {

@@ -18,9 +18,7 @@ pub(super) fn read(text: &str, root: &str) -> Option<TestReport> {
         skipped: total("pending"),
     };
     let rest = &lines[passing..];
-    let heads: Vec<usize> = (0..rest.len())
-        .filter(|&at| head(rest[at]).is_some())
-        .collect();
+    let heads: Vec<usize> = (0..rest.len()).filter(|&at| head(rest[at]).is_some()).collect();
     let outcomes: Vec<TestOutcome> = heads
         .iter()
         .enumerate()

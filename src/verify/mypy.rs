@@ -8,11 +8,7 @@ pub(super) fn read(text: &str, root: &str) -> Option<Vec<Finding>> {
     if !text.lines().any(finished) {
         return None;
     }
-    Some(
-        text.lines()
-            .filter_map(|line| finding(line, root))
-            .collect(),
-    )
+    Some(text.lines().filter_map(|line| finding(line, root)).collect())
 }
 
 fn finding(line: &str, root: &str) -> Option<Finding> {
@@ -22,8 +18,7 @@ fn finding(line: &str, root: &str) -> Option<Finding> {
         (": note: ", Severity::Note),
     ];
     let (place, severity, rest) = words.into_iter().find_map(|(word, severity)| {
-        line.split_once(word)
-            .map(|(place, rest)| (place, severity, rest))
+        line.split_once(word).map(|(place, rest)| (place, severity, rest))
     })?;
     let (path, line, column) = split(place)?;
     let (message, id) = match rest.rsplit_once("  [") {

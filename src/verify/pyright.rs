@@ -13,10 +13,7 @@ pub(super) fn read(text: &str, root: &str) -> Option<Vec<Finding>> {
         .map(|diagnostic| {
             let start = &diagnostic["range"]["start"];
             let number = |key: &str| {
-                start[key]
-                    .as_u64()
-                    .and_then(|n| u32::try_from(n + 1).ok())
-                    .unwrap_or(0)
+                start[key].as_u64().and_then(|n| u32::try_from(n + 1).ok()).unwrap_or(0)
             };
             Some(Finding {
                 file: shorten(diagnostic["file"].as_str().unwrap_or_default(), root),

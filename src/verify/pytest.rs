@@ -44,13 +44,8 @@ pub(super) fn read(text: &str, root: &str) -> Option<TestReport> {
             (None, None) => continue,
         };
         let (id, short) = node_id(rest);
-        let title = id
-            .split_once("::")
-            .map_or(id, |(_, test)| test)
-            .replace("::", ".");
-        let known = sections
-            .iter_mut()
-            .find(|section| !section.used && section.is_of(&title, id));
+        let title = id.split_once("::").map_or(id, |(_, test)| test).replace("::", ".");
+        let known = sections.iter_mut().find(|section| !section.used && section.is_of(&title, id));
         let (place, message) = match known {
             Some(section) => {
                 section.used = true;
@@ -62,13 +57,7 @@ pub(super) fn read(text: &str, root: &str) -> Option<TestReport> {
             Some((file, line)) => (Some(file), Some(line)),
             None => (id.split("::").next().map(str::to_owned), None),
         };
-        outcomes.push(TestOutcome {
-            id: id.to_owned(),
-            state,
-            file,
-            line,
-            message,
-        });
+        outcomes.push(TestOutcome { id: id.to_owned(), state, file, line, message });
     }
     Some(TestReport { counts, outcomes })
 }
@@ -79,22 +68,14 @@ fn is_totals(line: &str) -> bool {
     let Some((front, time)) = line.rsplit_once(" in ") else {
         return false;
     };
-    let timed = time.split(' ').next().is_some_and(|t| {
-        t.strip_suffix('s')
-            .is_some_and(|t| t.parse::<f64>().is_ok())
-    });
-    let counted = [
-        "passed",
-        "failed",
-        "error",
-        "errors",
-        "skipped",
-        "deselected",
-        "xfailed",
-        "xpassed",
-    ]
-    .iter()
-    .any(|word| count_before(front, word).is_some());
+    let timed = time
+        .split(' ')
+        .next()
+        .is_some_and(|t| t.strip_suffix('s').is_some_and(|t| t.parse::<f64>().is_ok()));
+    let counted =
+        ["passed", "failed", "error", "errors", "skipped", "deselected", "xfailed", "xpassed"]
+            .iter()
+            .any(|word| count_before(front, word).is_some());
     timed && (counted || front == "no tests ran")
 }
 
@@ -102,11 +83,7 @@ fn is_totals(line: &str) -> bool {
 fn node_id(rest: &str) -> (&str, &str) {
     let after_parameters = rest.find('[').and_then(|open| {
         let plain = rest.find(" - ").is_none_or(|dash| open < dash);
-        if plain {
-            rest.rfind("] - ").map(|close| close + 1)
-        } else {
-            None
-        }
+        if plain { rest.rfind("] - ").map(|close| close + 1) } else { None }
     });
     match after_parameters.or_else(|| rest.find(" - ")) {
         Some(at) => (&rest[..at], &rest[at + 3..]),
@@ -117,10 +94,7 @@ fn node_id(rest: &str) -> (&str, &str) {
 impl Section<'_> {
     fn is_of(&self, title: &str, id: &str) -> bool {
         self.name == title
-            || self
-                .name
-                .strip_prefix("ERROR collecting ")
-                .is_some_and(|path| path == id)
+            || self.name.strip_prefix("ERROR collecting ").is_some_and(|path| path == id)
             || ["ERROR at setup of ", "ERROR at teardown of "]
                 .iter()
                 .any(|prefix| self.name.strip_prefix(prefix) == Some(title))
@@ -132,20 +106,10 @@ fn sections<'a>(lines: &[&'a str], root: &str) -> Vec<Section<'a>> {
     for line in lines {
         if line.starts_with("__") && line.ends_with("__") && line.contains(' ') {
             let name = line.trim_matches('_').trim();
-            sections.push(Section {
-                name,
-                place: None,
-                message: String::new(),
-                used: false,
-            });
+            sections.push(Section { name, place: None, message: String::new(), used: false });
         } else if line.starts_with("===") {
             // Another part of the report; nothing here belongs to the section before.
-            sections.push(Section {
-                name: "",
-                place: None,
-                message: String::new(),
-                used: true,
-            });
+            sections.push(Section { name: "", place: None, message: String::new(), used: true });
         } else if let Some(section) = sections.last_mut() {
             section.take(line, root);
         }
@@ -158,18 +122,14 @@ impl Section<'_> {
         if let Some(text) = line.strip_prefix("E ") {
             let text = text.trim();
             // A traceback that pytest only quotes (a failed import) has its place in these lines.
-            if let Some((path, rest)) = text
-                .strip_prefix("File \"")
-                .and_then(|t| t.split_once("\", line "))
+            if let Some((path, rest)) =
+                text.strip_prefix("File \"").and_then(|t| t.split_once("\", line "))
                 && let (Some(path), Some(line)) = (own(path, root), super::place::number(rest))
             {
                 self.place = Some((path.to_owned(), line));
             }
             if self.message.is_empty() {
-                self.message = text
-                    .strip_prefix("AssertionError: ")
-                    .unwrap_or(text)
-                    .to_owned();
+                self.message = text.strip_prefix("AssertionError: ").unwrap_or(text).to_owned();
             }
         } else if let Some((place, _)) = line.split_once(": in ").or(line.split_once(": "))
             && let Some((path, line, _)) = split(place)

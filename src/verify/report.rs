@@ -58,12 +58,7 @@ pub struct TestReport {
 impl TestReport {
     /// True when something ran and nothing failed.
     pub fn is_green(&self) -> bool {
-        let Counts {
-            failed,
-            errors,
-            passed,
-            ..
-        } = self.counts;
+        let Counts { failed, errors, passed, .. } = self.counts;
         failed == 0 && errors == 0 && passed > 0 && self.faults().next().is_none()
     }
 
@@ -76,28 +71,15 @@ impl TestReport {
 
     /// `1 failed, 2 passed`: only what is not zero; `no tests ran` when all is.
     pub fn totals(&self) -> String {
-        let Counts {
-            failed,
-            errors,
-            passed,
-            skipped,
-        } = self.counts;
+        let Counts { failed, errors, passed, skipped } = self.counts;
         let error_word = if errors == 1 { "error" } else { "errors" };
-        let parts: Vec<String> = [
-            (failed, "failed"),
-            (errors, error_word),
-            (passed, "passed"),
-            (skipped, "skipped"),
-        ]
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, word)| format!("{count} {word}"))
-        .collect();
-        if parts.is_empty() {
-            "no tests ran".to_owned()
-        } else {
-            parts.join(", ")
-        }
+        let parts: Vec<String> =
+            [(failed, "failed"), (errors, error_word), (passed, "passed"), (skipped, "skipped")]
+                .iter()
+                .filter(|(count, _)| *count > 0)
+                .map(|(count, word)| format!("{count} {word}"))
+                .collect();
+        if parts.is_empty() { "no tests ran".to_owned() } else { parts.join(", ") }
     }
 
     /// What the model reads: the totals with the command, then one line for each fault, `most` at
@@ -105,11 +87,7 @@ impl TestReport {
     pub fn text(&self, command: &str, most: usize) -> String {
         let mut text = format!("{} ({command})", self.totals());
         for fault in self.faults().take(most) {
-            let word = if fault.state == TestState::Error {
-                "ERROR"
-            } else {
-                "FAILED"
-            };
+            let word = if fault.state == TestState::Error { "ERROR" } else { "FAILED" };
             let place = match (&fault.file, fault.line) {
                 (Some(file), Some(line)) => format!("{file}:{line} "),
                 (Some(file), None) => format!("{file} "),
@@ -185,21 +163,10 @@ pub fn findings_text(findings: &[Finding], command: &str, most: usize) -> String
         .filter(|(count, _)| *count > 0)
         .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
         .collect();
-    let totals = if parts.is_empty() {
-        "no findings".to_owned()
-    } else {
-        parts.join(", ")
-    };
+    let totals = if parts.is_empty() { "no findings".to_owned() } else { parts.join(", ") };
     let mut text = format!("{totals} ({command})");
     for finding in findings.iter().take(most) {
-        let Finding {
-            file,
-            line,
-            column,
-            id,
-            severity,
-            message,
-        } = finding;
+        let Finding { file, line, column, id, severity, message } = finding;
         let _ = write!(text, "\n{file}");
         for number in [line, column].into_iter().take_while(|number| **number > 0) {
             let _ = write!(text, ":{number}");

@@ -7,10 +7,7 @@ pub(super) fn read(text: &str, root: &str) -> Option<TestReport> {
     let lines: Vec<&str> = text.lines().collect();
     let total = |name: &str| {
         let prefix = format!("ℹ {name} ");
-        let found = lines
-            .iter()
-            .rev()
-            .find_map(|line| line.strip_prefix(prefix.as_str()));
+        let found = lines.iter().rev().find_map(|line| line.strip_prefix(prefix.as_str()));
         found.and_then(|n| n.parse::<usize>().ok())
     };
     let (passed, failed_count) = (total("pass")?, total("fail")?);
@@ -20,14 +17,10 @@ pub(super) fn read(text: &str, root: &str) -> Option<TestReport> {
         passed: passed + total("todo").unwrap_or(0),
         skipped: total("skipped").unwrap_or(0),
     };
-    let start = lines
-        .iter()
-        .rposition(|line| *line == "✖ failing tests:")
-        .unwrap_or(lines.len());
+    let start = lines.iter().rposition(|line| *line == "✖ failing tests:").unwrap_or(lines.len());
     let rest = &lines[start.min(lines.len())..];
-    let heads: Vec<usize> = (0..rest.len())
-        .filter(|&at| rest[at].starts_with("test at "))
-        .collect();
+    let heads: Vec<usize> =
+        (0..rest.len()).filter(|&at| rest[at].starts_with("test at ")).collect();
     let outcomes: Vec<TestOutcome> = heads
         .iter()
         .enumerate()

@@ -42,9 +42,7 @@ fn point(line: &str) -> Option<(bool, &str)> {
         None => (true, line.strip_prefix("ok")?),
     };
     let rest = rest.strip_prefix(' ')?;
-    let rest = rest
-        .trim_start_matches(|c: char| c.is_ascii_digit())
-        .trim_start();
+    let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit()).trim_start();
     Some((ok, rest.strip_prefix("- ").unwrap_or(rest)))
 }
 
@@ -53,11 +51,7 @@ fn block<'a>(lines: &[&'a str]) -> Vec<&'a str> {
     if lines.first().is_none_or(|line| line.trim() != "---") {
         return Vec::new();
     }
-    lines[1..]
-        .iter()
-        .copied()
-        .take_while(|line| line.trim() != "...")
-        .collect()
+    lines[1..].iter().copied().take_while(|line| line.trim() != "...").collect()
 }
 
 /// Message and stack of the block, in the form an error prints them.

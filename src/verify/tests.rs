@@ -138,10 +138,7 @@ fn long_reports_are_cut_and_say_so() {
         message: "x".repeat(500),
     };
     let report = TestReport {
-        counts: Counts {
-            failed: 3,
-            ..Counts::default()
-        },
+        counts: Counts { failed: 3, ..Counts::default() },
         outcomes: vec![outcome; 3],
     };
     let text = report.text("cmd", 1);

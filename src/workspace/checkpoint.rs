@@ -84,42 +84,24 @@ impl Checkpoints {
     /// # Errors
     /// [`CheckpointError::Store`]
     pub fn open(dir: &Path) -> Result<Self, CheckpointError> {
-        let fail = |source| CheckpointError::Store {
-            dir: dir.to_owned(),
-            source,
-        };
-        DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(dir.join("blobs"))
-            .map_err(fail)?;
+        let fail = |source| CheckpointError::Store { dir: dir.to_owned(), source };
+        DirBuilder::new().recursive(true).mode(0o700).create(dir.join("blobs")).map_err(fail)?;
         let path = dir.join("journal.jsonl");
         let text = match std::fs::read(&path) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(fail(error)),
         };
-        let mut journal = OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(fail)?;
+        let mut journal =
+            OpenOptions::new().append(true).create(true).mode(0o600).open(&path).map_err(fail)?;
         if !text.is_empty() && !text.ends_with('\n') {
             journal.write_all(b"\n").map_err(fail)?;
         }
         let mut entries = Vec::new();
-        for entry in text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-        {
+        for entry in text.lines().filter_map(|line| serde_json::from_str(line).ok()) {
             apply(&mut entries, entry);
         }
-        Ok(Self {
-            dir: dir.to_owned(),
-            journal,
-            entries,
-        })
+        Ok(Self { dir: dir.to_owned(), journal, entries })
     }
 
     /// Makes all changes or none, after keeping what the files hold now.
@@ -142,9 +124,7 @@ impl Checkpoints {
             Ok(folders) => self.record(Entry::Made { turn, folders }),
             Err(error @ WriteError::Torn { .. }) => Err(error.into()),
             Err(error) => {
-                self.record(Entry::Failed {
-                    count: writes.len(),
-                })?;
+                self.record(Entry::Failed { count: writes.len() })?;
                 Err(error.into())
             }
         }
@@ -172,23 +152,14 @@ impl Checkpoints {
             }
             let after = span.before.as_deref().map(|id| self.load(id)).transpose()?;
             restored.push(span.path.clone());
-            writes.push(FileWrite {
-                path: span.path,
-                before: now,
-                after,
-                mode: span.mode,
-            });
+            writes.push(FileWrite { path: span.path, before: now, after, mode: span.mode });
         }
         workspace.write_all(&writes)?;
         let folders: Vec<String> = self.folders(turn);
         workspace.remove_empty(&folders);
         self.record(Entry::Undone { turn })?;
         self.sync()?;
-        Ok(Some(Undone {
-            turn,
-            restored,
-            left,
-        }))
+        Ok(Some(Undone { turn, restored, left }))
     }
 
     /// True when [`Checkpoints::undo`] has something to take back.
@@ -206,14 +177,7 @@ impl Checkpoints {
     fn spans(&self, wanted: TurnId) -> Vec<Span> {
         let mut spans: Vec<Span> = Vec::new();
         for entry in &self.entries {
-            let Entry::Change {
-                turn,
-                path,
-                before,
-                mode,
-                after,
-            } = entry
-            else {
+            let Entry::Change { turn, path, before, mode, after } = entry else {
                 continue;
             };
             if *turn != wanted {
@@ -248,32 +212,17 @@ impl Checkpoints {
         turn: TurnId,
         write: &FileWrite,
     ) -> Result<Entry, CheckpointError> {
-        let before = write
-            .before
-            .as_deref()
-            .map(|bytes| self.store(bytes))
-            .transpose()?;
+        let before = write.before.as_deref().map(|bytes| self.store(bytes)).transpose()?;
         let after = write.after.as_deref().map(Self::id).transpose()?;
         let mode = workspace.mode(&write.path);
-        Ok(Entry::Change {
-            turn,
-            path: write.path.clone(),
-            before,
-            mode,
-            after,
-        })
+        Ok(Entry::Change { turn, path: write.path.clone(), before, mode, after })
     }
 
     fn id(bytes: &[u8]) -> Result<String, CheckpointError> {
-        Oid::hash_object(ObjectType::Blob, bytes)
-            .map(|id| id.to_string())
-            .map_err(|error| {
-                let source = io::Error::other(error.message().to_owned());
-                CheckpointError::Store {
-                    dir: PathBuf::new(),
-                    source,
-                }
-            })
+        Oid::hash_object(ObjectType::Blob, bytes).map(|id| id.to_string()).map_err(|error| {
+            let source = io::Error::other(error.message().to_owned());
+            CheckpointError::Store { dir: PathBuf::new(), source }
+        })
     }
 
     fn store(&self, bytes: &[u8]) -> Result<String, CheckpointError> {
@@ -311,10 +260,7 @@ impl Checkpoints {
     }
 
     fn fail(&self, source: io::Error) -> CheckpointError {
-        CheckpointError::Store {
-            dir: self.dir.clone(),
-            source,
-        }
+        CheckpointError::Store { dir: self.dir.clone(), source }
     }
 }
 

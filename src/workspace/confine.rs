@@ -106,12 +106,7 @@ impl Fence {
         if path.is_empty() || path.contains('\0') {
             return Err(Refusal::BadText);
         }
-        let mut walk = Walk {
-            fence: self,
-            given: path,
-            parts: Vec::new(),
-            links: Vec::new(),
-        };
+        let mut walk = Walk { fence: self, given: path, parts: Vec::new(), links: Vec::new() };
         let mut todo = walk.steps(Path::new(path), true)?;
         let (mut kind, mut dangling) = (Kind::Folder, false);
         while let Some(step) = todo.pop_front() {
@@ -130,20 +125,12 @@ impl Fence {
             }
             kind = Kind::Folder;
         }
-        Ok(Place {
-            path: walk.parts.join("/"),
-            kind,
-            dangling,
-        })
+        Ok(Place { path: walk.parts.join("/"), kind, dangling })
     }
 
     /// The absolute path of a place.
     pub(super) fn absolute(&self, place: &str) -> PathBuf {
-        if place.is_empty() {
-            self.root.clone()
-        } else {
-            self.root.join(place)
-        }
+        if place.is_empty() { self.root.clone() } else { self.root.join(place) }
     }
 }
 
@@ -224,46 +211,30 @@ impl Walk<'_> {
     }
 
     fn here(&self) -> PathBuf {
-        self.parts
-            .iter()
-            .fold(self.fence.root.clone(), |path, part| path.join(part))
+        self.parts.iter().fold(self.fence.root.clone(), |path, part| path.join(part))
     }
 
     /// `.git` in any spelling that some file system takes for it, and the folders git really uses.
     fn check_protected(&self) -> Result<(), Refusal> {
         let here = self.here();
         let inside_git = self.parts.iter().any(|part| is_git_name(part))
-            || self
-                .fence
-                .protected
-                .iter()
-                .any(|folder| here.starts_with(folder));
+            || self.fence.protected.iter().any(|folder| here.starts_with(folder));
         if inside_git {
-            return Err(Refusal::Protected {
-                path: self.given.to_owned(),
-            });
+            return Err(Refusal::Protected { path: self.given.to_owned() });
         }
         Ok(())
     }
 
     fn outside(&self) -> Refusal {
-        Refusal::OutsideRoot {
-            path: self.given.to_owned(),
-        }
+        Refusal::OutsideRoot { path: self.given.to_owned() }
     }
 
     fn not_a_folder(&self) -> Refusal {
-        Refusal::NotAFolder {
-            path: self.given.to_owned(),
-            part: self.parts.join("/"),
-        }
+        Refusal::NotAFolder { path: self.given.to_owned(), part: self.parts.join("/") }
     }
 
     fn unresolvable(&self, reason: &str) -> Refusal {
-        Refusal::Unresolvable {
-            path: self.given.to_owned(),
-            reason: reason.to_owned(),
-        }
+        Refusal::Unresolvable { path: self.given.to_owned(), reason: reason.to_owned() }
     }
 }
 
@@ -301,13 +272,7 @@ mod tests {
     fn tree() -> Tree {
         let temp = tempfile::tempdir().unwrap();
         let base = temp.path().canonicalize().unwrap();
-        for folder in [
-            "proj/src",
-            "proj/.git/hooks",
-            "proj-evil",
-            "out",
-            "proj/store",
-        ] {
+        for folder in ["proj/src", "proj/.git/hooks", "proj-evil", "out", "proj/store"] {
             std::fs::create_dir_all(base.join(folder)).unwrap();
         }
         for file in ["proj/a.txt", "proj/src/b.rs", "proj-evil/x", "out/y"] {
@@ -332,15 +297,7 @@ mod tests {
         }
         symlink(root.join("src"), root.join("abs")).unwrap();
         let protected = vec![root.join(".git"), root.join("store")];
-        Tree {
-            _temp: temp,
-            base,
-            fence: Fence {
-                root,
-                alias: None,
-                protected,
-            },
-        }
+        Tree { _temp: temp, base, fence: Fence { root, alias: None, protected } }
     }
 
     #[test]
@@ -399,9 +356,6 @@ mod tests {
             assert_eq!(refused, Err(code), "{given}");
         }
         let long = "x".repeat(5000);
-        assert_eq!(
-            tree.fence.locate(&long).map_err(|r| r.code()),
-            Err("no_such_file")
-        );
+        assert_eq!(tree.fence.locate(&long).map_err(|r| r.code()), Err("no_such_file"));
     }
 }

@@ -17,10 +17,8 @@ pub(super) fn split(place: &str) -> (&str, &str) {
     place.rsplit_once('/').unwrap_or(("", place))
 }
 
-const AS_FOLDER: OFlags = OFlags::RDONLY
-    .union(OFlags::DIRECTORY)
-    .union(OFlags::NOFOLLOW)
-    .union(OFlags::CLOEXEC);
+const AS_FOLDER: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 impl Folder {
     /// Opens the root by its canonical path.
@@ -53,12 +51,7 @@ impl Folder {
     }
 
     fn child(&self, part: &str) -> io::Result<Self> {
-        Ok(Self(rustix::fs::openat(
-            &self.0,
-            part,
-            AS_FOLDER,
-            Mode::empty(),
-        )?))
+        Ok(Self(rustix::fs::openat(&self.0, part, AS_FOLDER, Mode::empty())?))
     }
 
     /// What `name` is, without following a link; `None` when there is nothing.
@@ -75,10 +68,7 @@ impl Folder {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = File::from(rustix::fs::openat(&self.0, name, flags, Mode::empty())?);
         if !file.metadata()?.is_file() {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                "not a regular file",
-            ));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
         }
         Ok(file)
     }

@@ -53,12 +53,7 @@ impl Workspace {
         }
         let reference = repository.find_reference("HEAD").ok()?;
         let target = reference.symbolic_target().ok()??;
-        Some(Head::Unborn(
-            target
-                .strip_prefix("refs/heads/")
-                .unwrap_or(target)
-                .to_owned(),
-        ))
+        Some(Head::Unborn(target.strip_prefix("refs/heads/").unwrap_or(target).to_owned()))
     }
 
     /// Changed files in the form of `git status --short`: two letters, a blank, the path; sorted.
@@ -81,10 +76,7 @@ impl Workspace {
             .map(|entry| {
                 let path = String::from_utf8_lossy(entry.path_bytes()).into_owned();
                 let letters = letters(entry.status());
-                match entry
-                    .head_to_index()
-                    .filter(|d| d.status() == Delta::Renamed)
-                {
+                match entry.head_to_index().filter(|d| d.status() == Delta::Renamed) {
                     Some(delta) => {
                         let old = delta.old_file().path_bytes().unwrap_or_default();
                         format!("{letters} {} -> {path}", String::from_utf8_lossy(old))
@@ -205,11 +197,7 @@ fn base_tree<'r>(
 
 /// True when the entry at `place` differs from that of the first parent.
 fn touches(commit: &git2::Commit, place: &str) -> Result<bool, git2::Error> {
-    let at = |tree: Tree| {
-        tree.get_path(std::path::Path::new(place))
-            .ok()
-            .map(|e| e.id())
-    };
+    let at = |tree: Tree| tree.get_path(std::path::Path::new(place)).ok().map(|e| e.id());
     let here = at(commit.tree()?);
     let there = match commit.parents().next() {
         Some(parent) => at(parent.tree()?),
@@ -223,10 +211,7 @@ fn letters(status: Status) -> String {
         return "UU".to_owned();
     }
     let pick = |pairs: &[(Status, char)]| {
-        pairs
-            .iter()
-            .find(|(flag, _)| status.contains(*flag))
-            .map_or(' ', |(_, letter)| *letter)
+        pairs.iter().find(|(flag, _)| status.contains(*flag)).map_or(' ', |(_, letter)| *letter)
     };
     let index = pick(&[
         (Status::INDEX_NEW, 'A'),
@@ -242,11 +227,7 @@ fn letters(status: Status) -> String {
         (Status::WT_RENAMED, 'R'),
         (Status::WT_TYPECHANGE, 'T'),
     ]);
-    if tree == '?' {
-        "??".to_owned()
-    } else {
-        format!("{index}{tree}")
-    }
+    if tree == '?' { "??".to_owned() } else { format!("{index}{tree}") }
 }
 
 /// `YYYY-MM-DD` in UTC of seconds since 1970. Howard Hinnant, "chrono-Compatible Low-Level Date

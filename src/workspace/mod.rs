@@ -93,10 +93,7 @@ impl Workspace {
     /// # Errors
     /// [`WorkspaceError`] when there is no such folder or it is a bare repository.
     pub fn open(start: &Path) -> Result<Self, WorkspaceError> {
-        let fail = |source| WorkspaceError::Folder {
-            path: start.to_owned(),
-            source,
-        };
+        let fail = |source| WorkspaceError::Folder { path: start.to_owned(), source };
         let canonical = start.canonicalize().map_err(fail)?;
         if !canonical.is_dir() {
             return Err(fail(io::ErrorKind::NotADirectory.into()));
@@ -135,17 +132,8 @@ impl Workspace {
         let alias =
             (start.is_absolute() && start != root && start.canonicalize().is_ok_and(|c| c == root))
                 .then(|| start.to_owned());
-        let fence = Fence {
-            root,
-            alias,
-            protected,
-        };
-        Self {
-            fence,
-            git,
-            warnings,
-            reads: Mutex::default(),
-        }
+        let fence = Fence { root, alias, protected };
+        Self { fence, git, warnings, reads: Mutex::default() }
     }
 
     /// Absolute, canonical path of the root.
@@ -193,17 +181,10 @@ impl Workspace {
     }
 
     pub(crate) fn read_place(&self, place: &str) -> Result<Vec<u8>, ReadError> {
-        let fail = |source| ReadError::Io {
-            path: place.to_owned(),
-            source,
-        };
+        let fail = |source| ReadError::Io { path: place.to_owned(), source };
         let (folder, name) = split(place);
         let folder = self.folder(folder).map_err(fail)?;
-        let size = folder
-            .open_file(name)
-            .and_then(|f| f.metadata())
-            .map_err(fail)?
-            .len();
+        let size = folder.open_file(name).and_then(|f| f.metadata()).map_err(fail)?.len();
         if size > MAX_FILE {
             return Err(ReadError::TooLarge(place.to_owned(), size));
         }
@@ -236,14 +217,11 @@ impl Workspace {
     /// git ignores, hidden folders of tools and git's own are left out; links are not followed.
     pub fn walk_files(&self, below: &Path) -> impl Iterator<Item = String> + use<> {
         let root = self.root().to_owned();
-        self.walker(below, false)
-            .build()
-            .flatten()
-            .filter_map(move |entry| {
-                let file = entry.file_type().is_some_and(|kind| kind.is_file());
-                let path = entry.path().strip_prefix(&root).ok()?;
-                file.then(|| path.to_string_lossy().into_owned())
-            })
+        self.walker(below, false).build().flatten().filter_map(move |entry| {
+            let file = entry.file_type().is_some_and(|kind| kind.is_file());
+            let path = entry.path().strip_prefix(&root).ok()?;
+            file.then(|| path.to_string_lossy().into_owned())
+        })
     }
 
     /// A walk below an absolute folder by the rules of [`Workspace::walk_files`]; with `ignored` it
@@ -280,11 +258,7 @@ impl Workspace {
 }
 
 fn shown(place: &Place) -> String {
-    if place.path.is_empty() {
-        ".".to_owned()
-    } else {
-        place.path.clone()
-    }
+    if place.path.is_empty() { ".".to_owned() } else { place.path.clone() }
 }
 
 #[cfg(test)]

@@ -36,14 +36,7 @@ impl Tree {
     fn all(&self) -> Vec<String> {
         fn list(dir: &Path, root: &Path, into: &mut Vec<String>) {
             for entry in std::fs::read_dir(dir).unwrap().flatten() {
-                into.push(
-                    entry
-                        .path()
-                        .strip_prefix(root)
-                        .unwrap()
-                        .display()
-                        .to_string(),
-                );
+                into.push(entry.path().strip_prefix(root).unwrap().display().to_string());
                 if entry.file_type().unwrap().is_dir() && entry.file_name() != ".git" {
                     list(&entry.path(), root, into);
                 }
@@ -62,12 +55,7 @@ impl Tree {
 
 fn write(path: &str, before: Option<&str>, after: Option<&str>) -> FileWrite {
     let bytes = |text: Option<&str>| text.map(|text| text.as_bytes().to_vec());
-    FileWrite {
-        path: path.into(),
-        before: bytes(before),
-        after: bytes(after),
-        mode: None,
-    }
+    FileWrite { path: path.into(), before: bytes(before), after: bytes(after), mode: None }
 }
 
 /// A repository with one commit of everything in the tree.
@@ -76,18 +64,14 @@ fn commit_all(tree: &Tree) -> Repository {
     options.initial_head("trunk");
     let repository = Repository::init_opts(tree.workspace.root(), &options).unwrap();
     let mut index = repository.index().unwrap();
-    index
-        .add_all(["*"], git2::IndexAddOption::DEFAULT, None)
-        .unwrap();
+    index.add_all(["*"], git2::IndexAddOption::DEFAULT, None).unwrap();
     index.write().unwrap();
     {
         let id = index.write_tree().unwrap();
         let content = repository.find_tree(id).unwrap();
         let when = git2::Time::new(1_700_000_000, 0);
         let who = git2::Signature::new("Ann", "ann@example.org", &when).unwrap();
-        repository
-            .commit(Some("HEAD"), &who, &who, "first\n\nbody", &content, &[])
-            .unwrap();
+        repository.commit(Some("HEAD"), &who, &who, "first\n\nbody", &content, &[]).unwrap();
     }
     repository
 }
@@ -111,14 +95,8 @@ fn changes_are_written_and_modes_are_kept() {
     assert_eq!(made, ["a", "a/b"]);
     assert_eq!(tree.all(), ["a", "a/b", "a/b/c.txt", "run.sh"]);
     assert_eq!(tree.text("run.sh").unwrap(), "new\n");
-    assert_eq!(
-        std::fs::metadata(tree.path("run.sh")).unwrap().mode() & 0o7777,
-        0o750
-    );
-    assert_eq!(
-        tree.workspace.remembered("run.sh").as_deref(),
-        Some(&b"new\n"[..])
-    );
+    assert_eq!(std::fs::metadata(tree.path("run.sh")).unwrap().mode() & 0o7777, 0o750);
+    assert_eq!(tree.workspace.remembered("run.sh").as_deref(), Some(&b"new\n"[..]));
 }
 
 #[test]
@@ -137,12 +115,7 @@ fn a_stale_file_stops_everything() {
 
 #[test]
 fn a_failure_in_the_middle_of_the_commit_puts_everything_back() {
-    let tree = Tree::new(&[
-        ("a.txt", "1"),
-        ("b.txt", "b"),
-        ("c.txt", "c"),
-        ("d.txt", "d"),
-    ]);
+    let tree = Tree::new(&[("a.txt", "1"), ("b.txt", "b"), ("c.txt", "c"), ("d.txt", "d")]);
     std::fs::hard_link(tree.path("d.txt"), tree.path("e.txt")).unwrap();
     let inode = std::fs::metadata(tree.path("a.txt")).unwrap().ino();
     // The second write of one file finds the first one's content: someone wrote just now.
@@ -157,32 +130,17 @@ fn a_failure_in_the_middle_of_the_commit_puts_everything_back() {
     let error = tree.workspace.write_all(&writes).unwrap_err();
     assert!(matches!(error, WriteError::Stale(path) if path == "c.txt"));
     assert_eq!(tree.all(), ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"]);
-    for (path, text) in [
-        ("a.txt", "1"),
-        ("b.txt", "b"),
-        ("c.txt", "c"),
-        ("d.txt", "d"),
-    ] {
+    for (path, text) in [("a.txt", "1"), ("b.txt", "b"), ("c.txt", "c"), ("d.txt", "d")] {
         assert_eq!(tree.text(path).unwrap(), text);
     }
-    assert_eq!(
-        std::fs::metadata(tree.path("a.txt")).unwrap().ino(),
-        inode,
-        "the same file"
-    );
+    assert_eq!(std::fs::metadata(tree.path("a.txt")).unwrap().ino(), inode, "the same file");
 }
 
 #[test]
 fn a_file_that_appears_in_the_meantime_is_not_overwritten() {
     let tree = Tree::new(&[("a.txt", "1")]);
-    let writes = [
-        write("n.txt", None, Some("one")),
-        write("n.txt", None, Some("two")),
-    ];
-    assert!(matches!(
-        tree.workspace.write_all(&writes),
-        Err(WriteError::Stale(_))
-    ));
+    let writes = [write("n.txt", None, Some("one")), write("n.txt", None, Some("two"))];
+    assert!(matches!(tree.workspace.write_all(&writes), Err(WriteError::Stale(_))));
     assert_eq!(tree.all(), ["a.txt"]);
 }
 
@@ -203,23 +161,12 @@ fn what_must_not_be_written_is_not() {
     std::fs::set_permissions(tree.path("ro.txt"), mode).unwrap();
     symlink("/tmp", tree.path("out")).unwrap();
     let refused = |path: &str, before| {
-        tree.workspace
-            .write_all(&[write(path, before, Some("y"))])
-            .unwrap_err()
+        tree.workspace.write_all(&[write(path, before, Some("y"))]).unwrap_err()
     };
-    assert!(matches!(
-        refused("ro.txt", Some("x")),
-        WriteError::ReadOnly(_)
-    ));
+    assert!(matches!(refused("ro.txt", Some("x")), WriteError::ReadOnly(_)));
     assert!(matches!(refused("d", None), WriteError::NotRegular(_)));
-    assert!(matches!(
-        refused("out/x", None),
-        WriteError::Refused(Refusal::OutsideRoot { .. })
-    ));
-    assert!(matches!(
-        refused(".git/x", None),
-        WriteError::Refused(Refusal::Protected { .. })
-    ));
+    assert!(matches!(refused("out/x", None), WriteError::Refused(Refusal::OutsideRoot { .. })));
+    assert!(matches!(refused(".git/x", None), WriteError::Refused(Refusal::Protected { .. })));
     assert!(matches!(refused("d/f/x", None), WriteError::Refused(_)));
 }
 
@@ -227,27 +174,17 @@ fn what_must_not_be_written_is_not() {
 fn a_folder_without_write_permission_fails_whole() {
     let tree = Tree::new(&[("a.txt", "1"), ("ro/b.txt", "1")]);
     std::fs::set_permissions(tree.path("ro"), PermissionsExt::from_mode(0o555)).unwrap();
-    let writes = [
-        write("a.txt", Some("1"), Some("2")),
-        write("ro/b.txt", Some("1"), Some("2")),
-    ];
+    let writes = [write("a.txt", Some("1"), Some("2")), write("ro/b.txt", Some("1"), Some("2"))];
     let result = tree.workspace.write_all(&writes);
     if rustix::process::geteuid().is_root() {
         // Permissions do not bind root: both are written.
-        assert_eq!(
-            (result.is_ok(), tree.text("ro/b.txt").unwrap().as_str()),
-            (true, "2")
-        );
+        assert_eq!((result.is_ok(), tree.text("ro/b.txt").unwrap().as_str()), (true, "2"));
     } else {
         assert!(matches!(result, Err(WriteError::Io { path, .. }) if path == "ro/b.txt"));
         assert_eq!(tree.text("a.txt").unwrap(), "1");
     }
     std::fs::set_permissions(tree.path("ro"), PermissionsExt::from_mode(0o755)).unwrap();
-    let left = tree
-        .all()
-        .into_iter()
-        .filter(|path| path.contains(".tmp"))
-        .count();
+    let left = tree.all().into_iter().filter(|path| path.contains(".tmp")).count();
     assert_eq!(left, 0);
 }
 
@@ -273,9 +210,7 @@ fn a_folder_swapped_for_a_link_never_leads_a_write_outside() {
             }
         });
         for _ in 0..2000 {
-            let done = tree
-                .workspace
-                .write_all(&[write("d/f", Some("in"), Some("in"))]);
+            let done = tree.workspace.write_all(&[write("d/f", Some("in"), Some("in"))]);
             written += usize::from(done.is_ok());
         }
         stop.store(true, order);
@@ -292,26 +227,11 @@ fn the_edit_engine_sees_the_disk() {
     symlink("nowhere", tree.path("dangling")).unwrap();
     let view: &dyn FileView = &tree.workspace;
     assert_eq!(view.resolve("link").unwrap(), "a.txt");
-    assert_eq!(
-        view.resolve("dangling").unwrap_err().code,
-        ErrorCode::NoSuchFile
-    );
-    assert_eq!(
-        view.resolve("../x").unwrap_err().code,
-        ErrorCode::OutsideRoot
-    );
+    assert_eq!(view.resolve("dangling").unwrap_err().code, ErrorCode::NoSuchFile);
+    assert_eq!(view.resolve("../x").unwrap_err().code, ErrorCode::OutsideRoot);
     assert_eq!(view.link("link").as_deref(), Some("a.txt"));
-    assert_eq!(
-        view.node("a.txt"),
-        Node::File {
-            bytes: b"text"[..].into(),
-            read_only: false
-        }
-    );
-    assert_eq!(
-        (view.node("d"), view.node("none")),
-        (Node::Directory, Node::Missing)
-    );
+    assert_eq!(view.node("a.txt"), Node::File { bytes: b"text"[..].into(), read_only: false });
+    assert_eq!((view.node("d"), view.node("none")), (Node::Directory, Node::Missing));
     assert_eq!(view.last_read("a.txt"), None);
     tree.workspace.remember("a.txt", b"text");
     assert_eq!(view.last_read("a.txt").as_deref(), Some(&b"text"[..]));
@@ -324,10 +244,7 @@ fn a_pipe_is_told_without_waiting_for_it() {
     let pipe = tree.path("pipe");
     let mode = rustix::fs::Mode::from_raw_mode(0o600);
     rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-    assert!(matches!(
-        tree.workspace.read("pipe"),
-        Err(ReadError::Special(_))
-    ));
+    assert!(matches!(tree.workspace.read("pipe"), Err(ReadError::Special(_))));
     assert_eq!(tree.workspace.node("pipe"), Node::Special);
 }
 
@@ -337,12 +254,8 @@ fn undo_restores_the_last_turn_and_then_the_one_before() {
     let mut checkpoints = tree.checkpoints();
     let workspace = &tree.workspace;
     let (one, two) = (TurnId(1), TurnId(2));
-    checkpoints
-        .write(workspace, one, &[write("a.txt", Some("0"), Some("1"))])
-        .unwrap();
-    checkpoints
-        .write(workspace, two, &[write("a.txt", Some("1"), Some("2"))])
-        .unwrap();
+    checkpoints.write(workspace, one, &[write("a.txt", Some("0"), Some("1"))]).unwrap();
+    checkpoints.write(workspace, two, &[write("a.txt", Some("1"), Some("2"))]).unwrap();
     let second = [
         write("a.txt", Some("2"), Some("3")),
         write("n/new.txt", None, Some("n")),
@@ -357,10 +270,7 @@ fn undo_restores_the_last_turn_and_then_the_one_before() {
     assert_eq!((undone.turn, undone.left.len()), (two, 0));
     assert_eq!(undone.restored, ["a.txt", "n/new.txt", "old.txt"]);
     assert_eq!(tree.text("a.txt").unwrap(), "1");
-    assert_eq!(
-        tree.all(),
-        ["a.txt", "data.csv", "made-by-a-script", "old.txt"]
-    );
+    assert_eq!(tree.all(), ["a.txt", "data.csv", "made-by-a-script", "old.txt"]);
     assert_eq!(checkpoints.undo(workspace).unwrap().unwrap().turn, one);
     assert_eq!(tree.text("a.txt").unwrap(), "0");
     assert_eq!(checkpoints.undo(workspace).unwrap(), None);
@@ -371,19 +281,11 @@ fn undo_restores_the_last_turn_and_then_the_one_before() {
 fn undo_leaves_what_the_user_has_changed_since() {
     let tree = Tree::new(&[("a.txt", "0"), ("b.txt", "0")]);
     let mut checkpoints = tree.checkpoints();
-    let writes = [
-        write("a.txt", Some("0"), Some("1")),
-        write("b.txt", Some("0"), Some("1")),
-    ];
-    checkpoints
-        .write(&tree.workspace, TurnId(1), &writes)
-        .unwrap();
+    let writes = [write("a.txt", Some("0"), Some("1")), write("b.txt", Some("0"), Some("1"))];
+    checkpoints.write(&tree.workspace, TurnId(1), &writes).unwrap();
     std::fs::write(tree.path("b.txt"), "mine").unwrap();
     let undone = checkpoints.undo(&tree.workspace).unwrap().unwrap();
-    assert_eq!(
-        (undone.restored, undone.left),
-        (vec!["a.txt".into()], vec!["b.txt".into()])
-    );
+    assert_eq!((undone.restored, undone.left), (vec!["a.txt".into()], vec!["b.txt".into()]));
     assert_eq!(
         (tree.text("a.txt").unwrap(), tree.text("b.txt").unwrap()),
         ("0".into(), "mine".into())
@@ -395,43 +297,22 @@ fn a_change_that_failed_is_no_checkpoint_and_a_torn_journal_is_read() {
     let tree = Tree::new(&[("a.txt", "0")]);
     let mut checkpoints = tree.checkpoints();
     let stale = [write("a.txt", Some("other"), Some("1"))];
-    assert!(
-        checkpoints
-            .write(&tree.workspace, TurnId(1), &stale)
-            .is_err()
-    );
+    assert!(checkpoints.write(&tree.workspace, TurnId(1), &stale).is_err());
     assert!(!checkpoints.can_undo() && !tree.checkpoints().can_undo());
-    checkpoints
-        .write(
-            &tree.workspace,
-            TurnId(2),
-            &[write("a.txt", Some("0"), Some("1"))],
-        )
-        .unwrap();
+    checkpoints.write(&tree.workspace, TurnId(2), &[write("a.txt", Some("0"), Some("1"))]).unwrap();
     let journal = tree.temp.path().join("state/session/journal.jsonl");
     let mut torn = std::fs::read(&journal).unwrap();
     torn.extend_from_slice(b"{\"entry\":\"chan\xe8");
     std::fs::write(&journal, torn).unwrap();
     let mut checkpoints = tree.checkpoints();
     let next = [write("a.txt", Some("1"), Some("2"))];
-    checkpoints
-        .write(&tree.workspace, TurnId(3), &next)
-        .unwrap();
+    checkpoints.write(&tree.workspace, TurnId(3), &next).unwrap();
     let mut checkpoints = tree.checkpoints();
-    assert_eq!(
-        checkpoints.undo(&tree.workspace).unwrap().unwrap().turn,
-        TurnId(3)
-    );
-    assert_eq!(
-        checkpoints.undo(&tree.workspace).unwrap().unwrap().turn,
-        TurnId(2)
-    );
+    assert_eq!(checkpoints.undo(&tree.workspace).unwrap().unwrap().turn, TurnId(3));
+    assert_eq!(checkpoints.undo(&tree.workspace).unwrap().unwrap().turn, TurnId(2));
     assert_eq!(tree.text("a.txt").unwrap(), "0");
     let mode = |path: &Path| std::fs::metadata(path).unwrap().mode() & 0o777;
-    assert_eq!(
-        (mode(&journal), mode(journal.parent().unwrap())),
-        (0o600, 0o700)
-    );
+    assert_eq!((mode(&journal), mode(journal.parent().unwrap())), (0o600, 0o700));
 }
 
 #[test]
@@ -441,35 +322,18 @@ fn a_worktree_is_opened_at_its_top_and_git_is_read_but_not_touched() {
     assert!(matches!(tree.workspace.git_status(), Err(GitError::None)));
     commit_all(&tree);
     tree.workspace = Workspace::open(&tree.path("src")).unwrap();
-    assert_eq!(
-        tree.workspace.root(),
-        tree.temp.path().canonicalize().unwrap().join("proj")
-    );
+    assert_eq!(tree.workspace.root(), tree.temp.path().canonicalize().unwrap().join("proj"));
     assert_eq!(tree.workspace.head(), Some(Head::Branch("trunk".into())));
     let index = std::fs::read(tree.path(".git/index")).unwrap();
     std::fs::write(tree.path("a.txt"), "one\n2\n").unwrap();
     std::fs::write(tree.path("日本 \n.txt"), "new\n").unwrap();
-    assert_eq!(
-        tree.workspace.git_status().unwrap(),
-        [" M a.txt", "?? 日本 \n.txt"]
-    );
+    assert_eq!(tree.workspace.git_status().unwrap(), [" M a.txt", "?? 日本 \n.txt"]);
     let diff = tree.workspace.git_diff(Some("a.txt"), None).unwrap();
     assert!(diff.contains("@@ -1,2 +1,2 @@\n one\n-two\n+2\n"), "{diff}");
-    assert!(
-        tree.workspace
-            .git_diff(None, None)
-            .unwrap()
-            .contains("+new\n")
-    );
-    assert!(matches!(
-        tree.workspace.git_diff(None, Some("nope")),
-        Err(GitError::Revision(_))
-    ));
+    assert!(tree.workspace.git_diff(None, None).unwrap().contains("+new\n"));
+    assert!(matches!(tree.workspace.git_diff(None, Some("nope")), Err(GitError::Revision(_))));
     let log = tree.workspace.git_log(5, None).unwrap();
-    assert!(
-        log.len() == 1 && log[0].ends_with(" 2023-11-14 Ann: first"),
-        "{log:?}"
-    );
+    assert!(log.len() == 1 && log[0].ends_with(" 2023-11-14 Ann: first"), "{log:?}");
     assert_eq!(tree.workspace.git_log(5, Some("a.txt")).unwrap().len(), 1);
     assert_eq!(tree.workspace.git_log(5, Some("none")).unwrap().len(), 0);
     assert_eq!(tree.workspace.git_branches().unwrap(), ["trunk"]);
@@ -485,27 +349,15 @@ fn unborn_detached_and_bare_are_told_apart() {
     reopen(&mut tree);
     assert_eq!(tree.workspace.head(), Some(Head::Unborn("trunk".into())));
     assert!(tree.workspace.git_diff(None, None).unwrap().contains("+x"));
-    assert_eq!(
-        tree.workspace.git_log(5, None).unwrap(),
-        Vec::<String>::new()
-    );
+    assert_eq!(tree.workspace.git_log(5, None).unwrap(), Vec::<String>::new());
     let repository = commit_all(&tree);
     let id = repository.head().unwrap().peel_to_commit().unwrap().id();
     repository.set_head_detached(id).unwrap();
-    assert_eq!(
-        tree.workspace.head(),
-        Some(Head::Detached(id.to_string()[..7].into()))
-    );
+    assert_eq!(tree.workspace.head(), Some(Head::Detached(id.to_string()[..7].into())));
     let bare = tree.temp.path().join("x.git");
     Repository::init_bare(&bare).unwrap();
-    assert!(matches!(
-        Workspace::open(&bare),
-        Err(WorkspaceError::Bare(_))
-    ));
-    assert!(matches!(
-        Workspace::open(Path::new("/none")),
-        Err(WorkspaceError::Folder { .. })
-    ));
+    assert!(matches!(Workspace::open(&bare), Err(WorkspaceError::Bare(_))));
+    assert!(matches!(Workspace::open(Path::new("/none")), Err(WorkspaceError::Folder { .. })));
 }
 
 #[test]
@@ -520,22 +372,13 @@ fn a_linked_worktree_is_its_own_root() {
     std::fs::write(linked.join("a.txt"), "y\n").unwrap();
     assert_eq!(workspace.git_status().unwrap(), [" M a.txt"]);
     let main = tree.path("a.txt");
-    assert!(matches!(
-        workspace.read(main.to_str().unwrap()),
-        Err(ReadError::Refused(_))
-    ));
-    assert!(matches!(
-        workspace.read(".git"),
-        Err(ReadError::Refused(Refusal::Protected { .. }))
-    ));
+    assert!(matches!(workspace.read(main.to_str().unwrap()), Err(ReadError::Refused(_))));
+    assert!(matches!(workspace.read(".git"), Err(ReadError::Refused(Refusal::Protected { .. }))));
 }
 
 #[test]
 fn helpers_named_by_the_repository_do_not_run() {
-    let mut tree = Tree::new(&[
-        ("a.txt", "x\n"),
-        (".gitattributes", "*.txt filter=f diff=d\n"),
-    ]);
+    let mut tree = Tree::new(&[("a.txt", "x\n"), (".gitattributes", "*.txt filter=f diff=d\n")]);
     let repository = commit_all(&tree);
     let mark = tree.temp.path().join("mark");
     let touch = format!("touch {}; cat", mark.display());
@@ -556,21 +399,13 @@ fn helpers_named_by_the_repository_do_not_run() {
     reopen(&mut tree);
     std::fs::write(tree.path("a.txt"), "y\n").unwrap();
     // The attack works where nothing guards against it.
-    let plain = std::process::Command::new("git")
-        .arg("diff")
-        .current_dir(tree.path(""))
-        .output();
-    assert!(
-        plain.is_ok() && mark.exists(),
-        "plain git ran none of the helpers"
-    );
+    let plain = std::process::Command::new("git").arg("diff").current_dir(tree.path("")).output();
+    assert!(plain.is_ok() && mark.exists(), "plain git ran none of the helpers");
     std::fs::remove_file(&mark).unwrap();
     tree.workspace.git_status().unwrap();
     assert!(tree.workspace.git_diff(None, None).unwrap().contains("+y"));
     tree.workspace.git_log(3, None).unwrap();
-    tree.workspace
-        .write_all(&[write("a.txt", Some("y\n"), Some("z\n"))])
-        .unwrap();
+    tree.workspace.write_all(&[write("a.txt", Some("y\n"), Some("z\n"))]).unwrap();
     assert!(!mark.exists());
 }
 
@@ -586,14 +421,6 @@ fn ignored_files_are_left_out_of_walks_unless_asked_for() {
     ]);
     let found: Vec<String> = tree.workspace.walk_files(tree.workspace.root()).collect();
     assert_eq!(found, [".github/ci.yml", ".gitignore", "keep.log"]);
-    let all = tree
-        .workspace
-        .walker(tree.workspace.root(), true)
-        .build()
-        .flatten();
-    assert_eq!(
-        all.filter(|entry| entry.path().ends_with("target/x.rs"))
-            .count(),
-        1
-    );
+    let all = tree.workspace.walker(tree.workspace.root(), true).build().flatten();
+    assert_eq!(all.filter(|entry| entry.path().ends_with("target/x.rs")).count(), 1);
 }

@@ -9,9 +9,7 @@ const SUGGESTED: usize = 2000;
 
 impl FileView for Workspace {
     fn resolve(&self, path: &str) -> Result<String, EditError> {
-        let place = self
-            .locate(path)
-            .map_err(|refusal| as_edit_error(path, &refusal))?;
+        let place = self.locate(path).map_err(|refusal| as_edit_error(path, &refusal))?;
         if place.dangling {
             let message = format!("{path} is a link that leads nowhere");
             return Err(EditError::new(ErrorCode::NoSuchFile, message));
@@ -90,27 +88,12 @@ impl Workspace {
             match &change.from {
                 Some(from) if *from != change.path => {
                     let path = change.path.clone();
-                    writes.push(FileWrite {
-                        path,
-                        before: None,
-                        after,
-                        mode,
-                    });
+                    writes.push(FileWrite { path, before: None, after, mode });
                     let path = from.clone();
-                    writes.push(FileWrite {
-                        path,
-                        before,
-                        after: None,
-                        mode: None,
-                    });
+                    writes.push(FileWrite { path, before, after: None, mode: None });
                 }
                 Some(_) | None => {
-                    writes.push(FileWrite {
-                        path: change.path.clone(),
-                        before,
-                        after,
-                        mode,
-                    });
+                    writes.push(FileWrite { path: change.path.clone(), before, after, mode });
                 }
             }
         }

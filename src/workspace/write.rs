@@ -93,9 +93,7 @@ impl Workspace {
     pub fn write_all(&self, writes: &[FileWrite]) -> Result<Vec<String>, WriteError> {
         let mut made = Vec::new();
         let mut staged = Vec::new();
-        let result = self
-            .stage(writes, &mut staged, &mut made)
-            .and_then(|()| commit(&mut staged));
+        let result = self.stage(writes, &mut staged, &mut made).and_then(|()| commit(&mut staged));
         match result {
             Ok(()) => {
                 for change in &staged {
@@ -119,10 +117,7 @@ impl Workspace {
     ) -> Result<(), WriteError> {
         for write in writes {
             self.check(write)?;
-            let fail = |source| WriteError::Io {
-                path: write.path.clone(),
-                source,
-            };
+            let fail = |source| WriteError::Io { path: write.path.clone(), source };
             let (folder, name) = split(&write.path);
             let root = Folder::root(self.root()).map_err(fail)?;
             let folder = match write.after {
@@ -139,14 +134,7 @@ impl Workspace {
                 }
             }
             let (name, done) = (name.to_owned(), Done::Nothing);
-            staged.push(Staged {
-                write,
-                folder,
-                name,
-                temp,
-                had,
-                done,
-            });
+            staged.push(Staged { write, folder, name, temp, had, done });
         }
         Ok(())
     }
@@ -163,12 +151,10 @@ impl Workspace {
             (Kind::Folder | Kind::Special, _) => Err(WriteError::NotRegular(place.path)),
             (Kind::Missing, Some(_)) | (Kind::File, None) => Err(WriteError::Stale(place.path)),
             (Kind::File, Some(before)) => {
-                let now = self
-                    .read_place(&place.path)
-                    .map_err(|error| WriteError::Io {
-                        path: place.path.clone(),
-                        source: io::Error::other(error.to_string()),
-                    })?;
+                let now = self.read_place(&place.path).map_err(|error| WriteError::Io {
+                    path: place.path.clone(),
+                    source: io::Error::other(error.to_string()),
+                })?;
                 if now != *before {
                     return Err(WriteError::Stale(place.path));
                 }
@@ -182,10 +168,7 @@ impl Workspace {
         let stat = self
             .folder(folder)
             .and_then(|folder| folder.stat(name))
-            .map_err(|source| WriteError::Io {
-                path: place.to_owned(),
-                source,
-            })?;
+            .map_err(|source| WriteError::Io { path: place.to_owned(), source })?;
         match stat {
             Some(stat) if stat.st_mode & 0o222 == 0 => Err(WriteError::ReadOnly(place.to_owned())),
             Some(_) | None => Ok(()),
@@ -202,20 +185,13 @@ impl Workspace {
         self.remove_empty(made);
         match error {
             error if stuck.is_empty() => error,
-            WriteError::Io { path, source } => WriteError::Torn {
-                path,
-                source,
-                stuck,
-            },
+            WriteError::Io { path, source } => WriteError::Torn { path, source, stuck },
             other @ (WriteError::Refused(_)
             | WriteError::Stale(_)
             | WriteError::NotRegular(_)
             | WriteError::ReadOnly(_)
             | WriteError::Torn { .. }) => WriteError::Torn {
-                path: staged
-                    .last()
-                    .map(|change| change.write.path.clone())
-                    .unwrap_or_default(),
+                path: staged.last().map(|change| change.write.path.clone()).unwrap_or_default(),
                 source: io::Error::other(other.to_string()),
                 stuck,
             },
@@ -253,10 +229,7 @@ impl Staged<'_> {
         }
         let done = self.swap_in().map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => WriteError::Stale(self.write.path.clone()),
-            _ => WriteError::Io {
-                path: self.write.path.clone(),
-                source,
-            },
+            _ => WriteError::Io { path: self.write.path.clone(), source },
         })?;
         self.done = done;
         // What came out must be what the change was based on, or someone wrote just now.
@@ -272,10 +245,9 @@ impl Staged<'_> {
         match (&self.write.after, self.had) {
             (None, _) => self.folder.place(name, temp).map(|()| Done::Removed),
             (Some(_), None) => self.folder.place(temp, name).map(|()| Done::Created),
-            (Some(bytes), Some(stat)) if stat.st_nlink > 1 => self
-                .folder
-                .overwrite(name, bytes)
-                .map(|()| Done::Overwritten),
+            (Some(bytes), Some(stat)) if stat.st_nlink > 1 => {
+                self.folder.overwrite(name, bytes).map(|()| Done::Overwritten)
+            }
             (Some(_), Some(_)) => {
                 if self.folder.swap(temp, name)? {
                     return Ok(Done::Swapped);
@@ -298,8 +270,7 @@ impl Staged<'_> {
                 return self.folder.replace(temp, name);
             }
             Done::Replaced => {
-                self.folder
-                    .create(temp, before, self.had.map(|stat| stat.st_mode))?;
+                self.folder.create(temp, before, self.had.map(|stat| stat.st_mode))?;
                 return self.folder.replace(temp, name);
             }
             Done::Overwritten => self.folder.overwrite(name, before)?,

@@ -18,10 +18,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("assets", &["protocol", "paths"]),
     ("session", &["protocol", "paths"]),
     ("workspace", &["protocol", "edit", "paths"]),
-    (
-        "tools",
-        &["protocol", "edit", "verify", "workspace", "assets"],
-    ),
+    ("tools", &["protocol", "edit", "verify", "workspace", "assets"]),
     (
         "runtime",
         &[
@@ -46,39 +43,18 @@ const IMPORTS: &[(&str, &[&str])] = &[
 
 /// Module -> texts that must not occur in it (outside tests).
 const FORBIDDEN: &[(&str, &[&str])] = &[
-    (
-        "protocol",
-        &["std::fs", "tokio", "async fn", "std::process"],
-    ),
+    ("protocol", &["std::fs", "tokio", "async fn", "std::process"]),
     ("edit", &["std::fs", "tokio", "async fn", "std::process"]),
     ("verify", &["std::fs", "tokio", "async fn", "std::process"]),
     ("engine", &["std::process", "ratatui"]),
-    (
-        "agent",
-        &[
-            "std::fs",
-            "tokio",
-            "async fn",
-            "Instant",
-            "SystemTime",
-            "rand::",
-            "std::process",
-        ],
-    ),
+    ("agent", &["std::fs", "tokio", "async fn", "Instant", "SystemTime", "rand::", "std::process"]),
     ("workspace", &["ratatui", "crossterm"]),
     ("session", &["ratatui", "crossterm"]),
     ("tools", &["ratatui", "crossterm"]),
     ("runtime", &["ratatui", "crossterm"]),
     (
         "tui",
-        &[
-            "std::fs",
-            "git2",
-            "std::process::Command",
-            "Color::Rgb(",
-            "Color::Red",
-            "Color::Green",
-        ],
+        &["std::fs", "git2", "std::process::Command", "Color::Rgb(", "Color::Red", "Color::Green"],
     ),
     ("headless", &["ratatui", "crossterm"]),
 ];
@@ -114,11 +90,7 @@ fn sources() -> Vec<(String, String)> {
     files
         .into_iter()
         .map(|path| {
-            let name = path
-                .strip_prefix(root())
-                .unwrap()
-                .to_string_lossy()
-                .replace('\\', "/");
+            let name = path.strip_prefix(root()).unwrap().to_string_lossy().replace('\\', "/");
             (name, fs::read_to_string(path).unwrap())
         })
         .collect()
@@ -126,8 +98,7 @@ fn sources() -> Vec<(String, String)> {
 
 /// The part of a file that ships.
 fn shipped(text: &str) -> &str {
-    text.find("#[cfg(test)]\nmod tests {")
-        .map_or(text, |at| &text[..at])
+    text.find("#[cfg(test)]\nmod tests {").map_or(text, |at| &text[..at])
 }
 
 fn is_test_file(name: &str) -> bool {
@@ -147,16 +118,10 @@ fn test_modules() -> &'static BTreeSet<String> {
                 path => format!("{}/", path.trim_end_matches("/mod")),
             };
             let lines: Vec<&str> = text.lines().collect();
-            for pair in lines
-                .windows(2)
-                .filter(|pair| pair[0].trim() == "#[cfg(test)]")
-            {
+            for pair in lines.windows(2).filter(|pair| pair[0].trim() == "#[cfg(test)]") {
                 if let Some((_, module)) = pair[1].split_once("mod ") {
-                    found.extend(
-                        module
-                            .strip_suffix(';')
-                            .map(|module| format!("{folder}{module}")),
-                    );
+                    found
+                        .extend(module.strip_suffix(';').map(|module| format!("{folder}{module}")));
                 }
             }
         }
@@ -165,15 +130,11 @@ fn test_modules() -> &'static BTreeSet<String> {
 }
 
 fn module_of(name: &str) -> &str {
-    name.split('/')
-        .next()
-        .unwrap_or(name)
-        .trim_end_matches(".rs")
+    name.split('/').next().unwrap_or(name).trim_end_matches(".rs")
 }
 
 fn code_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines()
-        .filter(|line| !line.trim_start().starts_with("//"))
+    text.lines().filter(|line| !line.trim_start().starts_with("//"))
 }
 
 #[test]
@@ -191,10 +152,8 @@ fn modules_import_only_what_the_table_allows() {
         };
         for line in code_lines(shipped(text)) {
             for part in line.split("crate::").skip(1) {
-                let used: String = part
-                    .chars()
-                    .take_while(|c| c.is_alphanumeric() || *c == '_')
-                    .collect();
+                let used: String =
+                    part.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
                 if used != module && modules.contains(used.as_str()) && !allowed.contains(&&*used) {
                     faults.push(format!("{name} imports {used}"));
                 }
@@ -208,10 +167,7 @@ fn modules_import_only_what_the_table_allows() {
 fn modules_stay_clear_of_what_is_not_theirs() {
     let mut faults = Vec::new();
     for (name, text) in sources().iter().filter(|(name, _)| !is_test_file(name)) {
-        for (_, words) in FORBIDDEN
-            .iter()
-            .filter(|(module, _)| *module == module_of(name))
-        {
+        for (_, words) in FORBIDDEN.iter().filter(|(module, _)| *module == module_of(name)) {
             for line in code_lines(shipped(text)) {
                 faults.extend(
                     words
@@ -250,20 +206,11 @@ fn every_file_says_what_it_is() {
 fn files_stay_short() {
     for (name, text) in sources().iter().filter(|(name, _)| !is_test_file(name)) {
         let lines = shipped(text).lines().count();
-        let cap = OVER_CAP
-            .iter()
-            .find(|(file, _)| file == name)
-            .map_or(CAP, |(_, cap)| *cap);
-        assert!(
-            lines <= cap,
-            "{name} has {lines} lines (cap {cap}): name its second subject"
-        );
+        let cap = OVER_CAP.iter().find(|(file, _)| file == name).map_or(CAP, |(_, cap)| *cap);
+        assert!(lines <= cap, "{name} has {lines} lines (cap {cap}): name its second subject");
     }
     for (name, _) in OVER_CAP {
-        assert!(
-            root().join(name).exists(),
-            "{name} is gone: take it off the list"
-        );
+        assert!(root().join(name).exists(), "{name} is gone: take it off the list");
     }
 }
 

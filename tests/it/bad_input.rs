@@ -15,11 +15,7 @@ fn patched(home: &Home, from: &[u8], to: &[u8]) -> PathBuf {
             found += 1;
         }
     }
-    assert!(
-        found > 0,
-        "the demo model holds no {:?}",
-        String::from_utf8_lossy(from)
-    );
+    assert!(found > 0, "the demo model holds no {:?}", String::from_utf8_lossy(from));
     let path = home.path().join("patched.gguf");
     fs::write(&path, bytes).unwrap();
     path
@@ -30,10 +26,7 @@ fn refused(home: &Home, cwd: &Path, arguments: &[&str], parts: &[&str]) {
     let output = home.run(cwd, arguments);
     let err = String::from_utf8_lossy(&output.stderr);
     assert_ne!(output.status.code(), Some(0), "{arguments:?}: {err}");
-    assert!(
-        output.status.code().is_some(),
-        "{arguments:?} died of a signal: {err}"
-    );
+    assert!(output.status.code().is_some(), "{arguments:?} died of a signal: {err}");
     for part in parts {
         assert!(err.contains(part), "{arguments:?}: no {part:?} in: {err}");
     }
@@ -43,12 +36,7 @@ fn refused(home: &Home, cwd: &Path, arguments: &[&str], parts: &[&str]) {
 
 fn with_model(home: &Home, model: &Path, parts: &[&str]) {
     let root = home.repository("r", &[("a.txt", "one\n")]);
-    refused(
-        home,
-        &root,
-        &["exec", "--model", model.to_str().unwrap(), "hi"],
-        parts,
-    );
+    refused(home, &root, &["exec", "--model", model.to_str().unwrap(), "hi"], parts);
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "one\n");
 }
 
@@ -56,18 +44,8 @@ fn with_model(home: &Home, model: &Path, parts: &[&str]) {
 fn no_model_says_how_to_name_one() {
     let home = Home::new();
     let root = home.repository("r", &[("a.txt", "one\n")]);
-    refused(
-        &home,
-        &root,
-        &["exec", "hi"],
-        &["--model", "TESSERA_MODEL", "tessera demo"],
-    );
-    refused(
-        &home,
-        &root,
-        &["exec", "--model", "nowhere.gguf", "hi"],
-        &["nowhere.gguf"],
-    );
+    refused(&home, &root, &["exec", "hi"], &["--model", "TESSERA_MODEL", "tessera demo"]);
+    refused(&home, &root, &["exec", "--model", "nowhere.gguf", "hi"], &["nowhere.gguf"]);
 }
 
 #[test]
@@ -85,11 +63,7 @@ fn a_truncated_file_is_told_apart() {
         let path = home.path().join("x.gguf");
         let bytes = fs::read(demo_model()).unwrap();
         fs::write(&path, &bytes[..part]).unwrap();
-        let remedy = if part < 4 {
-            "GGUF"
-        } else {
-            "download it again"
-        };
+        let remedy = if part < 4 { "GGUF" } else { "download it again" };
         with_model(&home, &path, &[remedy]);
     }
 }
@@ -104,11 +78,7 @@ fn an_unsupported_architecture_is_named_with_those_there_are() {
 #[test]
 fn a_missing_chat_template_is_told() {
     let home = Home::new();
-    let path = patched(
-        &home,
-        b"tokenizer.chat_template",
-        b"tokenizer.chat_templatX",
-    );
+    let path = patched(&home, b"tokenizer.chat_template", b"tokenizer.chat_templatX");
     with_model(&home, &path, &["chat template"]);
 }
 
@@ -118,16 +88,8 @@ fn a_prompt_longer_than_the_context_is_refused_with_the_remedy() {
     let root = home.repository("r", &[("a.txt", "one\n")]);
     let model = demo_model();
     let long = "word ".repeat(4000);
-    let arguments = [
-        "exec",
-        "--model",
-        &model,
-        "--profile",
-        "demo",
-        "-c",
-        "engine.context=512",
-        &long,
-    ];
+    let arguments =
+        ["exec", "--model", &model, "--profile", "demo", "-c", "engine.context=512", &long];
     refused(&home, &root, &arguments, &["context"]);
 }
 
@@ -135,17 +97,9 @@ fn a_prompt_longer_than_the_context_is_refused_with_the_remedy() {
 fn folders_that_cannot_be_worked_in_are_named() {
     let home = Home::new();
     let root = home.repository("r", &[("a.txt", "one\n")]);
-    refused(
-        &home,
-        &root,
-        &["exec", "--cd", "nowhere", "hi"],
-        &["nowhere"],
-    );
+    refused(&home, &root, &["exec", "--cd", "nowhere", "hi"], &["nowhere"]);
     let bare = home.path().join("bare.git");
-    let done = std::process::Command::new("git")
-        .args(["init", "-q", "--bare"])
-        .arg(&bare)
-        .status();
+    let done = std::process::Command::new("git").args(["init", "-q", "--bare"]).arg(&bare).status();
     assert!(done.unwrap().success());
     refused(&home, &bare, &["exec", "hi"], &["bare", "clone"]);
 }
@@ -159,12 +113,7 @@ fn settings_that_cannot_be_read_stop_and_wrong_ones_warn() {
     refused(&home, &root, &["exec", "hi"], &["config.toml"]);
     fs::remove_dir(folder.join("config.toml")).unwrap();
     fs::write(folder.join("config.toml"), "theme = = 3").unwrap();
-    refused(
-        &home,
-        &root,
-        &["exec", "hi"],
-        &["config.toml", "not valid TOML", "defaults"],
-    );
+    refused(&home, &root, &["exec", "hi"], &["config.toml", "not valid TOML", "defaults"]);
     fs::write(folder.join("config.toml"), "colour = 3\n").unwrap();
     let script = home.script(r#"{"steps": [{"text": "hello"}]}"#);
     let output = home.run(&root, &["exec", "--script", script.to_str().unwrap(), "hi"]);
@@ -177,10 +126,5 @@ fn settings_that_cannot_be_read_stop_and_wrong_ones_warn() {
 fn the_interface_needs_a_terminal() {
     let home = Home::new();
     let root = home.repository("r", &[("a.txt", "one\n")]);
-    refused(
-        &home,
-        &root,
-        &["--model", &demo_model()],
-        &["not a terminal", "tessera exec"],
-    );
+    refused(&home, &root, &["--model", &demo_model()], &["not a terminal", "tessera exec"]);
 }

@@ -7,10 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 fn folder() -> PathBuf {
-    std::env::var_os("TESSERA_CASES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases"),
-        PathBuf::from,
-    )
+    std::env::var_os("TESSERA_CASES")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases"), PathBuf::from)
 }
 
 /// One answer for each line, with the id of the line.
@@ -30,14 +28,8 @@ fn answers(what: &str, file: &str) -> Vec<(Value, Value)> {
     let output = child.wait_with_output().unwrap();
     writer.join().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
-    let cases: Vec<Value> = text
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
-    let got: Vec<Value> = out
-        .lines()
-        .map(|line| serde_json::from_str(line).unwrap())
-        .collect();
+    let cases: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let got: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(cases.len(), got.len(), "one answer a line");
     cases.into_iter().zip(got).collect()
 }

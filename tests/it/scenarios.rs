@@ -40,11 +40,7 @@ fn tree(root: &Path) -> BTreeMap<String, Vec<u8>> {
     fn walk(root: &Path, dir: &Path, files: &mut BTreeMap<String, Vec<u8>>) {
         for entry in std::fs::read_dir(dir).unwrap() {
             let path = entry.unwrap().path();
-            let name = path
-                .strip_prefix(root)
-                .unwrap()
-                .to_string_lossy()
-                .into_owned();
+            let name = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
             if name == ".git" || name.contains("__pycache__") {
                 continue;
             }
@@ -72,52 +68,35 @@ fn run(folder: &Path) -> Result<(), String> {
     arguments.extend(case.args.iter().map(String::as_str));
     arguments.push(&case.prompt);
     let output = home.run(&root, &arguments);
-    let (out, err) = (
-        String::from_utf8_lossy(&output.stdout),
-        String::from_utf8_lossy(&output.stderr),
-    );
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let shown = format!("{}\n--- out\n{out}\n--- err\n{err}", case.about);
     if output.status.code() != Some(case.exit) {
-        return Err(format!(
-            "exit {:?}, not {}: {shown}",
-            output.status.code(),
-            case.exit
-        ));
+        return Err(format!("exit {:?}, not {}: {shown}", output.status.code(), case.exit));
     }
     for (texts, place) in [(&case.out, &out), (&case.err, &err)] {
         if let Some(missing) = texts.iter().find(|text| !place.contains(text.as_str())) {
             return Err(format!("missing {missing:?}: {shown}"));
         }
     }
-    if let Some(seen) = case
-        .never
-        .iter()
-        .find(|t| out.contains(t.as_str()) || err.contains(t.as_str()))
+    if let Some(seen) =
+        case.never.iter().find(|t| out.contains(t.as_str()) || err.contains(t.as_str()))
     {
         return Err(format!("must not be there: {seen:?}: {shown}"));
     }
     let after = folder.join("after");
-    let expected = tree(&if after.exists() {
-        after
-    } else {
-        folder.join("before")
-    });
+    let expected = tree(&if after.exists() { after } else { folder.join("before") });
     let found = tree(&root);
     if found != expected {
-        return Err(format!(
-            "the tree is {:?}: {shown}",
-            found.keys().collect::<Vec<_>>()
-        ));
+        return Err(format!("the tree is {:?}: {shown}", found.keys().collect::<Vec<_>>()));
     }
     Ok(())
 }
 
 #[test]
 fn every_scenario_ends_as_expected() {
-    let mut folders: Vec<PathBuf> = std::fs::read_dir(scenarios())
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .collect();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(scenarios()).unwrap().map(|entry| entry.unwrap().path()).collect();
     folders.sort();
     assert!(folders.len() >= 8, "scenarios are missing");
     let faults: Vec<String> = folders

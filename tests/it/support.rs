@@ -18,9 +18,7 @@ pub struct Home {
 
 impl Home {
     pub fn new() -> Self {
-        Self {
-            dir: tempfile::tempdir().unwrap(),
-        }
+        Self { dir: tempfile::tempdir().unwrap() }
     }
 
     pub fn path(&self) -> &Path {
@@ -74,10 +72,7 @@ impl Home {
     /// The program, ready to start.
     pub fn command(&self, cwd: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_tessera"));
-        command
-            .current_dir(cwd)
-            .args(arguments)
-            .env_remove("TESSERA_MODEL");
+        command.current_dir(cwd).args(arguments).env_remove("TESSERA_MODEL");
         command.envs(self.variables());
         command
     }
@@ -86,12 +81,7 @@ impl Home {
     pub fn terminal(&self, cwd: &Path, arguments: &[&str], size: (u16, u16)) -> Terminal {
         let (cols, rows) = size;
         let pty = native_pty_system()
-            .openpty(PtySize {
-                rows,
-                cols,
-                pixel_width: 0,
-                pixel_height: 0,
-            })
+            .openpty(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 })
             .unwrap();
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_tessera"));
         command.cwd(cwd);
@@ -107,16 +97,12 @@ impl Home {
 
 /// A file or folder of `tests/fixtures`.
 pub fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
 }
 
 /// The bundled model.
 pub fn demo_model() -> String {
-    fixture("demo-model/tessera-demo.gguf")
-        .to_string_lossy()
-        .into_owned()
+    fixture("demo-model/tessera-demo.gguf").to_string_lossy().into_owned()
 }
 
 pub fn copy(from: &Path, to: &Path) {
@@ -137,22 +123,9 @@ pub fn commit_all(root: &Path) {
     for arguments in [
         &["init", "-q", "-b", "main"][..],
         &["add", "-A"],
-        &[
-            "-c",
-            "user.name=t",
-            "-c",
-            "user.email=t@example.com",
-            "commit",
-            "-q",
-            "-m",
-            "start",
-        ],
+        &["-c", "user.name=t", "-c", "user.email=t@example.com", "commit", "-q", "-m", "start"],
     ] {
-        let done = Command::new("git")
-            .current_dir(root)
-            .args(arguments)
-            .status()
-            .unwrap();
+        let done = Command::new("git").current_dir(root).args(arguments).status().unwrap();
         assert!(done.success(), "git {arguments:?}");
     }
 }
@@ -188,13 +161,7 @@ impl Terminal {
             }
         });
         let input = master.take_writer().unwrap();
-        Self {
-            master,
-            child,
-            input,
-            seen,
-            raw,
-        }
+        Self { master, child, input, seen, raw }
     }
 
     /// Process id of the program.
@@ -250,25 +217,12 @@ impl Terminal {
     pub fn children(&self) -> Vec<u32> {
         let path = format!("/proc/{0}/task/{0}/children", self.pid());
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.split_whitespace()
-            .filter_map(|pid| pid.parse().ok())
-            .collect()
+        text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect()
     }
 
     pub fn resize(&mut self, cols: u16, rows: u16) -> &mut Self {
-        self.seen
-            .lock()
-            .unwrap()
-            .screen_mut()
-            .set_size(cells(rows), cells(cols));
-        self.master
-            .resize(PtySize {
-                rows,
-                cols,
-                pixel_width: 0,
-                pixel_height: 0,
-            })
-            .unwrap();
+        self.seen.lock().unwrap().screen_mut().set_size(cells(rows), cells(cols));
+        self.master.resize(PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }).unwrap();
         self
     }
 
@@ -279,11 +233,7 @@ impl Terminal {
             if let Some(status) = self.child.try_wait().unwrap() {
                 return status.exit_code();
             }
-            assert!(
-                start.elapsed() < PATIENCE,
-                "never ended:\n{}",
-                self.screen()
-            );
+            assert!(start.elapsed() < PATIENCE, "never ended:\n{}", self.screen());
             std::thread::sleep(Duration::from_millis(10));
         }
     }

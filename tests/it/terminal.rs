@@ -13,14 +13,7 @@ fn is_cjk(c: char) -> bool {
 }
 
 fn demo<'a>(model: &'a str, more: &[&'a str]) -> Vec<&'a str> {
-    let fixed = [
-        "--model",
-        model,
-        "--profile",
-        "demo",
-        "-c",
-        "sampling.temperature=0.0",
-    ];
+    let fixed = ["--model", model, "--profile", "demo", "-c", "sampling.temperature=0.0"];
     fixed.into_iter().chain(more.iter().copied()).collect()
 }
 
@@ -38,9 +31,7 @@ fn python_of(folder: &Path, module: &str) -> String {
 fn assert_restored(terminal: &Terminal) {
     let raw = terminal.raw();
     let left = raw.windows(LEAVE.len()).rposition(|window| window == LEAVE);
-    let entered = raw
-        .windows(LEAVE.len())
-        .rposition(|window| window == b"\x1b[?1049h");
+    let entered = raw.windows(LEAVE.len()).rposition(|window| window == b"\x1b[?1049h");
     assert!(left > entered, "the alternate screen was not left");
     for (on, off) in [("\x1b[?25l", "\x1b[?25h"), ("\x1b[?2004h", "\x1b[?2004l")] {
         let last = |text: &str| raw.windows(text.len()).rposition(|w| w == text.as_bytes());
@@ -66,25 +57,11 @@ fn the_main_job_from_the_request_to_the_reviewed_diff() {
         screen.contains('思') && screen.chars().filter(|c| is_cjk(*c)).count() > 3
     });
     t.wait_for("Review");
-    assert_eq!(
-        python_of(&root, "market.py"),
-        before,
-        "nothing is written before the review"
-    );
-    t.wait_grace()
-        .send("r")
-        .wait_for("1 rejected")
-        .send("a")
-        .wait_for("0 undecided")
-        .send("\r");
-    t.wait_for("3 passed")
-        .wait_for("all tests pass")
-        .wait_for(IDLE);
+    assert_eq!(python_of(&root, "market.py"), before, "nothing is written before the review");
+    t.wait_grace().send("r").wait_for("1 rejected").send("a").wait_for("0 undecided").send("\r");
+    t.wait_for("3 passed").wait_for("all tests pass").wait_for(IDLE);
     let after = python_of(&root, "market.py");
-    assert!(
-        after.starts_with("# FIXME: wrong result\n"),
-        "the refused hunk was written"
-    );
+    assert!(after.starts_with("# FIXME: wrong result\n"), "the refused hunk was written");
     assert_eq!(after, before.replace("order - tax", "order + tax"));
     t.send("/undo\r").wait_for("Restored: market.py");
     assert_eq!(python_of(&root, "market.py"), before);
@@ -101,20 +78,10 @@ fn thinking_folds_and_opens_with_one_key() {
     let text = format!(r"{}\n</think>\n\nDone.", lines.join(r"\n"));
     let script = slow(&home, &format!(r#"{{"text": "{text}"}}"#));
     let mut t = home.terminal(&root, &["--script", &script], SIZE);
-    t.wait_for(IDLE)
-        .send("go\r")
-        .wait_for("Done.")
-        .wait_for(IDLE);
-    assert!(
-        !t.screen().contains("第5行思考。"),
-        "folded when done: {}",
-        t.screen()
-    );
-    t.send("\u{14}")
-        .wait_for("第1行思考。")
-        .wait_for("第9行思考。");
-    t.send("\u{14}")
-        .wait("folded", |screen| !screen.contains("第9行思考。"));
+    t.wait_for(IDLE).send("go\r").wait_for("Done.").wait_for(IDLE);
+    assert!(!t.screen().contains("第5行思考。"), "folded when done: {}", t.screen());
+    t.send("\u{14}").wait_for("第1行思考。").wait_for("第9行思考。");
+    t.send("\u{14}").wait("folded", |screen| !screen.contains("第9行思考。"));
     t.send("/quit\r");
     assert_eq!(t.wait_end(), 0);
 }
@@ -144,20 +111,8 @@ fn every_phase_can_be_stopped_and_leaves_no_child() {
             "thinking",
             "\u{3}",
         ),
-        (
-            "tool",
-            call("echo $$ > pid; exec sleep 600"),
-            "auto",
-            "sleep 600",
-            "\u{1b}",
-        ),
-        (
-            "approval",
-            call("touch made"),
-            "review",
-            "touch made",
-            "\u{3}",
-        ),
+        ("tool", call("echo $$ > pid; exec sleep 600"), "auto", "sleep 600", "\u{1b}"),
+        ("approval", call("touch made"), "review", "touch made", "\u{3}"),
         ("review", edit.to_owned(), "review", "undecided", "\u{3}"),
     ];
     for (phase, step, policy, seen, key) in phases {
@@ -170,14 +125,8 @@ fn every_phase_can_be_stopped_and_leaves_no_child() {
             t.wait("the command to run", |_| root.join("pid").exists());
         }
         t.wait_grace().send(key);
-        t.wait(&format!("{phase}: the composer"), |screen| {
-            screen.contains(IDLE)
-        });
-        assert_eq!(
-            std::fs::read_to_string(root.join("a.txt")).unwrap(),
-            "one\n",
-            "{phase}"
-        );
+        t.wait(&format!("{phase}: the composer"), |screen| screen.contains(IDLE));
+        assert_eq!(std::fs::read_to_string(root.join("a.txt")).unwrap(), "one\n", "{phase}");
         assert!(!root.join("made").exists(), "{phase}");
         assert_eq!(t.children(), Vec::<u32>::new(), "{phase}");
         t.send("again\r").wait_for("And on.").send("/quit\r");
@@ -210,31 +159,19 @@ fn a_signal_restores_the_terminal_and_ends_the_command() {
     t.wait("the command to run", |_| {
         std::fs::read_to_string(root.join("pid")).is_ok_and(|text| text.ends_with('\n'))
     });
-    let pid = std::fs::read_to_string(root.join("pid"))
-        .unwrap()
-        .trim()
-        .to_owned();
-    let done = std::process::Command::new("kill")
-        .arg(t.pid().to_string())
-        .status()
-        .unwrap();
+    let pid = std::fs::read_to_string(root.join("pid")).unwrap().trim().to_owned();
+    let done = std::process::Command::new("kill").arg(t.pid().to_string()).status().unwrap();
     assert!(done.success());
     assert_eq!(t.wait_end(), 128 + 15);
     assert_restored(&t);
-    assert!(
-        !Path::new("/proc").join(pid).exists(),
-        "the command outlived the program"
-    );
+    assert!(!Path::new("/proc").join(pid).exists(), "the command outlived the program");
 }
 
 #[test]
 fn any_size_can_be_drawn() {
     let home = Home::new();
     let root = home.repository("r", &[("a.txt", "one\n")]);
-    let script = slow(
-        &home,
-        r#"{"text": "思考。\n</think>\n\n# Title\n\n- 一\n- two `code`"}"#,
-    );
+    let script = slow(&home, r#"{"text": "思考。\n</think>\n\n# Title\n\n- 一\n- two `code`"}"#);
     let mut t = home.terminal(&root, &["--script", &script], SIZE);
     t.wait_for(IDLE).send("go\r").wait_for("Title");
     for (cols, rows) in [(20, 5), (1, 1), (250, 60), (40, 12), (100, 30)] {

@@ -16,10 +16,7 @@ use parse::{Hunk, Mark, Section, bad};
 /// Works out what `patch` does.
 pub(super) fn apply(view: &dyn FileView, patch: &str) -> Result<Outcome, EditError> {
     if patch.contains('\0') {
-        return Err(EditError::new(
-            ErrorCode::BadText,
-            "the patch holds a NUL character",
-        ));
+        return Err(EditError::new(ErrorCode::BadText, "the patch holds a NUL character"));
     }
     let mut outcome = Outcome::default();
     for section in merged(parse::parse(patch)?)? {
@@ -36,10 +33,7 @@ pub(super) fn apply(view: &dyn FileView, patch: &str) -> Result<Outcome, EditErr
                 .any(|path| *path == other.path || Some(path) == other.from.as_ref())
         };
         if outcome.changes.iter().any(clash) {
-            return Err(bad(&format!(
-                "{}: the patch changes this file twice",
-                change.path
-            )));
+            return Err(bad(&format!("{}: the patch changes this file twice", change.path)));
         }
         outcome.changes.push(change);
     }
@@ -76,9 +70,7 @@ fn create(view: &dyn FileView, path: &str, section: &Section) -> Result<FileChan
     }
     let lines = section.hunks.iter().flat_map(|hunk| &hunk.lines);
     if lines.clone().any(|line| line.mark != Mark::Add) {
-        return Err(bad(&format!(
-            "{path}: a new file can only have lines with `+`"
-        )));
+        return Err(bad(&format!("{path}: a new file can only have lines with `+`")));
     }
     let mut content = String::new();
     for line in lines {
@@ -149,10 +141,7 @@ fn modify(
 /// The bytes with all hunks applied; adds the tolerances used.
 fn replaced(bytes: &[u8], hunks: &[Hunk], soft: &mut Vec<Tolerance>) -> Result<Vec<u8>, EditError> {
     let hunks: Vec<&Hunk> = hunks.iter().collect();
-    let ascii = hunks
-        .iter()
-        .flat_map(|hunk| &hunk.lines)
-        .all(|line| line.text.is_ascii());
+    let ascii = hunks.iter().flat_map(|hunk| &hunk.lines).all(|line| line.text.is_ascii());
     let attempt = |text: &Text| {
         let (splices, used) = place::place(text, &hunks)?;
         Ok((text.splice(&splices)?, soft_of(text), used))

@@ -33,11 +33,7 @@ pub(super) fn git_pair(text: &str) -> (Option<String>, Option<String>) {
     }
     let half = text.len() / 2;
     let same = text.is_char_boundary(half) && text.as_bytes().get(half) == Some(&b' ');
-    let (old, new) = if same {
-        (&text[..half], &text[half + 1..])
-    } else {
-        ("", "")
-    };
+    let (old, new) = if same { (&text[..half], &text[half + 1..]) } else { ("", "") };
     match (old.strip_prefix("a/"), new.strip_prefix("b/")) {
         (Some(old), Some(new)) if old == new => (Some(old.to_owned()), Some(new.to_owned())),
         _ if same && old == new => (Some(old.to_owned()), Some(new.to_owned())),
@@ -61,10 +57,7 @@ fn quoted_len(text: &str) -> usize {
 /// The name in C-style quotes (`"caf\303\251"`); any other text as it is.
 pub(super) fn unquote(text: &str) -> String {
     let end = text.trim_end();
-    let Some(inner) = end
-        .strip_prefix('"')
-        .and_then(|rest| rest.strip_suffix('"'))
-    else {
+    let Some(inner) = end.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
         return text.to_owned();
     };
     let mut out = Vec::new();

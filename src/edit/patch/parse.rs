@@ -63,12 +63,7 @@ impl Hunk {
     pub(super) fn without_trailing(&self) -> Option<Self> {
         let kept = self.lines.len() - self.trailing;
         let lines = self.lines[..kept].to_vec();
-        (self.trailing > 0).then_some(Self {
-            line: self.line,
-            lines,
-            counted: false,
-            trailing: 0,
-        })
+        (self.trailing > 0).then_some(Self { line: self.line, lines, counted: false, trailing: 0 })
     }
 
     /// A line without a newline can only be the last one of its side.
@@ -95,25 +90,17 @@ pub(super) fn parse(patch: &str) -> Result<Vec<Section>, EditError> {
         parser.step()?;
     }
     if parser.sections.is_empty() {
-        return Err(bad(
-            "this is no unified diff: it has no `--- a/path` and `+++ b/path` lines",
-        ));
+        return Err(bad("this is no unified diff: it has no `--- a/path` and `+++ b/path` lines"));
     }
     for section in &parser.sections {
         let changes = section.rename || section.copy || section.executable.is_some();
         let whole_file = section.old.is_none() != section.new.is_none();
-        let name = section
-            .new
-            .as_deref()
-            .or(section.old.as_deref())
-            .unwrap_or("a file");
+        let name = section.new.as_deref().or(section.old.as_deref()).unwrap_or("a file");
         if section.hunks.is_empty() && !changes && !whole_file {
             return Err(bad(&format!("{name}: the patch has no hunk for it")));
         }
         if (section.rename || section.copy) && whole_file {
-            return Err(bad(&format!(
-                "{name}: the patch names only one end of a rename or copy"
-            )));
+            return Err(bad(&format!("{name}: the patch names only one end of a rename or copy")));
         }
     }
     Ok(parser.sections)
@@ -140,22 +127,14 @@ impl Parser<'_> {
     }
 
     fn error(&self, what: &str) -> EditError {
-        bad(&format!(
-            "line {} of the patch, `{}`, {what}",
-            self.at + 1,
-            self.line(self.at)
-        ))
+        bad(&format!("line {} of the patch, `{}`, {what}", self.at + 1, self.line(self.at)))
     }
 
     fn step(&mut self) -> Result<(), EditError> {
         let line = self.line(self.at).to_owned();
         if let Some(pair) = line.strip_prefix("diff --git ") {
             let (old, new) = names::git_pair(pair);
-            self.sections.push(Section {
-                old,
-                new,
-                ..Section::default()
-            });
+            self.sections.push(Section { old, new, ..Section::default() });
             (self.open, self.begun) = (true, true);
         } else if self.is_file_header(self.at) {
             self.file_header()?;
@@ -184,11 +163,7 @@ impl Parser<'_> {
         match self.sections.last_mut().filter(|_| self.begun) {
             Some(section) if section.rename || section.copy => {}
             Some(section) => (section.old, section.new) = (old, new),
-            None => self.sections.push(Section {
-                old,
-                new,
-                ..Section::default()
-            }),
+            None => self.sections.push(Section { old, new, ..Section::default() }),
         }
         self.begun = false;
         self.open = true;
@@ -199,10 +174,7 @@ impl Parser<'_> {
     /// Takes an extended header of git's; false for any other line.
     fn extended_header(&mut self, line: &str) -> Result<bool, EditError> {
         let error = self.error("names no mode");
-        let Some(section) = self
-            .sections
-            .last_mut()
-            .filter(|section| section.hunks.is_empty())
+        let Some(section) = self.sections.last_mut().filter(|section| section.hunks.is_empty())
         else {
             return Ok(false);
         };
@@ -211,12 +183,7 @@ impl Parser<'_> {
             "100644" => Ok(Some(false)),
             _ => Err(error.clone()),
         };
-        let quiet = [
-            "old mode ",
-            "similarity index ",
-            "dissimilarity index ",
-            "index ",
-        ];
+        let quiet = ["old mode ", "similarity index ", "dissimilarity index ", "index "];
         if let Some(mode) = line.strip_prefix("new file mode ") {
             section.executable = executable(mode)?.filter(|executable| *executable);
             section.old = None;
@@ -246,15 +213,9 @@ impl Parser<'_> {
             return Err(self.error("comes before `--- a/path` and `+++ b/path`"));
         }
         self.at += 1;
-        let mut body = Body {
-            old,
-            new,
-            lines: Vec::new(),
-            blanks: 0,
-        };
+        let mut body = Body { old, new, lines: Vec::new(), blanks: 0 };
         while self.at < self.lines.len() && !self.ends_hunk(&body) {
-            body.take(self.lines[self.at])
-                .map_err(|what| self.error(what))?;
+            body.take(self.lines[self.at]).map_err(|what| self.error(what))?;
             self.at += 1;
         }
         let hunk = body.finish(line);
@@ -334,22 +295,12 @@ impl Body {
             Some(_) => return Err("has no marker (blank, `+` or `-`) at its start"),
         };
         self.flush(self.blanks, cr);
-        self.lines.push(Line {
-            mark,
-            text: line[1..].to_owned(),
-            cr,
-            no_newline: false,
-        });
+        self.lines.push(Line { mark, text: line[1..].to_owned(), cr, no_newline: false });
         Ok(())
     }
 
     fn flush(&mut self, count: usize, cr: bool) {
-        let blank = Line {
-            mark: Mark::Context,
-            text: String::new(),
-            cr,
-            no_newline: false,
-        };
+        let blank = Line { mark: Mark::Context, text: String::new(), cr, no_newline: false };
         self.lines.extend(std::iter::repeat_n(blank, count));
         self.blanks = 0;
     }
@@ -359,20 +310,11 @@ impl Body {
         let blanks = std::mem::take(&mut self.blanks);
         let missing = self.open();
         let wanted = usize::try_from(missing.0).unwrap_or(0);
-        let trailing = if missing.0 == missing.1 && wanted <= blanks {
-            wanted
-        } else {
-            0
-        };
+        let trailing = if missing.0 == missing.1 && wanted <= blanks { wanted } else { 0 };
         let cr = self.lines.last().is_some_and(|line| line.cr);
         self.flush(trailing, cr);
         let counted = self.open() == (0, 0);
-        Hunk {
-            line,
-            lines: self.lines,
-            counted,
-            trailing,
-        }
+        Hunk { line, lines: self.lines, counted, trailing }
     }
 }
 

@@ -39,12 +39,8 @@ pub(super) fn place(
     hunks: &[&Hunk],
 ) -> Result<(Vec<Splice>, Vec<Tolerance>), EditError> {
     let cr = lines::is_cr_file(&text.text);
-    let file = File {
-        text: &text.text,
-        spans: lines::spans(&text.text, cr),
-        cr,
-        bom: text.bom > 0,
-    };
+    let file =
+        File { text: &text.text, spans: lines::spans(&text.text, cr), cr, bom: text.bom > 0 };
     let mut soft = Vec::new();
     let mut splices: Vec<(usize, Splice)> = Vec::new();
     for (index, hunk) in hunks.iter().enumerate() {
@@ -54,10 +50,9 @@ pub(super) fn place(
         };
         let shorter = hunk.without_trailing();
         let (hunk, at) = match (file.find(hunk, &mut soft), &shorter) {
-            (Err(error), Some(shorter)) if error.code == ErrorCode::NotFound => (
-                shorter,
-                file.find(shorter, &mut soft).map_err(|_| named(error))?,
-            ),
+            (Err(error), Some(shorter)) if error.code == ErrorCode::NotFound => {
+                (shorter, file.find(shorter, &mut soft).map_err(|_| named(error))?)
+            }
             (found, _) => (*hunk, found.map_err(named)?),
         };
         if !hunk.counted {
@@ -79,10 +74,7 @@ pub(super) fn place(
             return Err(EditError::new(ErrorCode::Overlap, message));
         }
     }
-    Ok((
-        splices.into_iter().map(|(_, splice)| splice).collect(),
-        soft,
-    ))
+    Ok((splices.into_iter().map(|(_, splice)| splice).collect(), soft))
 }
 
 impl File<'_> {
@@ -92,9 +84,7 @@ impl File<'_> {
         if old.is_empty() {
             return match self.spans.is_empty() {
                 true => Ok(0),
-                false => Err(bad(
-                    "the hunk has only new lines; add lines of context around them",
-                )),
+                false => Err(bad("the hunk has only new lines; add lines of context around them")),
             };
         }
         let hint = hunk.line.wrapping_sub(1);
@@ -110,11 +100,8 @@ impl File<'_> {
                 Ok(*only)
             }
             many => {
-                let lines: Vec<String> = many
-                    .iter()
-                    .take(MAX_NAMED)
-                    .map(|at| (at + 1).to_string())
-                    .collect();
+                let lines: Vec<String> =
+                    many.iter().take(MAX_NAMED).map(|at| (at + 1).to_string()).collect();
                 let message = format!(
                     "the context fits in {} places (lines {}) and not at line {}; give more \
                      context or the right line",
@@ -142,10 +129,7 @@ impl File<'_> {
 
     /// True if the old lines are at line `at`, but for line endings.
     fn fits(&self, old: &[&Line], at: usize) -> bool {
-        let Some(window) = at
-            .checked_add(old.len())
-            .and_then(|end| self.spans.get(at..end))
-        else {
+        let Some(window) = at.checked_add(old.len()).and_then(|end| self.spans.get(at..end)) else {
             return false;
         };
         let same = |((span, ending), line): (&(Range<usize>, Range<usize>), &&Line)| {
@@ -163,9 +147,7 @@ impl File<'_> {
     ) -> Result<Vec<Splice>, EditError> {
         let window = &self.spans[at..at + hunk.old_lines().count()];
         let range = self.start(at)..window.last().map_or(self.start(at), |span| span.1.end);
-        let ending = lines::ending_at(self.text, &range, self.cr)
-            .unwrap_or(Ending::Lf)
-            .text();
+        let ending = lines::ending_at(self.text, &range, self.cr).unwrap_or(Ending::Lf).text();
         let style = Style {
             follow: self.follows_file(hunk, window).then_some(ending),
             // The last old line has no newline in the file but has one in the patch.
@@ -236,9 +218,7 @@ impl File<'_> {
 
     /// Start of a line, or the end of the text.
     fn start(&self, line: usize) -> usize {
-        self.spans
-            .get(line)
-            .map_or(self.text.len(), |(span, _)| span.start)
+        self.spans.get(line).map_or(self.text.len(), |(span, _)| span.start)
     }
 
     /// True if the patch has other line endings than the lines it fits: new lines follow the file.

@@ -43,10 +43,9 @@ impl KvCache {
     }
 
     /// Bytes held.
+    #[cfg(test)]
     pub(super) fn bytes(&self) -> usize {
-        self.rows
-            .as_ref()
-            .map_or(0, |(k, v)| 4 * (k.elem_count() + v.elem_count()))
+        self.rows.as_ref().map_or(0, |(k, v)| 4 * (k.elem_count() + v.elem_count()))
     }
 
     /// Writes `k` and `v` (`[kv_heads, n, head_dim]`) at row `at`; returns views of all rows so far.
@@ -83,9 +82,7 @@ impl KvCache {
         if len <= capacity {
             return Ok(());
         }
-        let wanted = (capacity + capacity / 2)
-            .max(len)
-            .next_multiple_of(CACHE_STEP);
+        let wanted = (capacity + capacity / 2).max(len).next_multiple_of(CACHE_STEP);
         let shape = (like.dim(0)?, wanted.min(limit.max(len)), like.dim(2)?);
         let grow = |old: Option<&Tensor>| -> Result<Tensor, EngineError> {
             let new = Tensor::zeros(shape, DType::F32, like.device())?;
@@ -123,13 +120,9 @@ pub(super) fn rotation(
     let step = |i: usize| f64::from(dims.rope_base).powf(-2.0 * i as f64 / dims.rotary as f64);
     let steps: Vec<f64> = (0..half).map(step).collect();
     let angles = (start..start + n).flat_map(|pos| steps.iter().map(move |s| pos as f64 * s));
-    let (cos, sin): (Vec<f32>, Vec<f32>) = angles
-        .map(|angle| (angle.cos() as f32, angle.sin() as f32))
-        .unzip();
-    Ok((
-        Tensor::from_vec(cos, (n, half), device)?,
-        Tensor::from_vec(sin, (n, half), device)?,
-    ))
+    let (cos, sin): (Vec<f32>, Vec<f32>) =
+        angles.map(|angle| (angle.cos() as f32, angle.sin() as f32)).unzip();
+    Ok((Tensor::from_vec(cos, (n, half), device)?, Tensor::from_vec(sin, (n, half), device)?))
 }
 
 impl Attention {
@@ -162,12 +155,7 @@ impl Attention {
         cache: &mut KvCache,
         at: &Positions<'_>,
     ) -> Result<Tensor, EngineError> {
-        let AttentionDims {
-            heads,
-            kv_heads,
-            head_dim,
-            ..
-        } = self.dims;
+        let AttentionDims { heads, kv_heads, head_dim, .. } = self.dims;
         let n = x.dim(0)?;
         let q_gate = self.q.forward(x)?.reshape((n, heads, 2 * head_dim))?;
         let q = q_gate.narrow(2, 0, head_dim)?.contiguous()?;
@@ -186,9 +174,7 @@ impl Attention {
 
     /// Rotates the first dimensions of each head; pairs are (i, i + rotary / 2).
     fn rotate(&self, x: &Tensor, (cos, sin): &(Tensor, Tensor)) -> Result<Tensor, EngineError> {
-        let AttentionDims {
-            head_dim, rotary, ..
-        } = self.dims;
+        let AttentionDims { head_dim, rotary, .. } = self.dims;
         let turned = x.narrow(D::Minus1, 0, rotary)?.contiguous()?.unsqueeze(0)?;
         let turned = rope_thd(&turned, cos, sin)?.squeeze(0)?;
         if rotary == head_dim {
@@ -206,12 +192,7 @@ impl Attention {
         values: &Tensor,
         start: usize,
     ) -> Result<Tensor, EngineError> {
-        let AttentionDims {
-            heads,
-            kv_heads,
-            head_dim,
-            ..
-        } = self.dims;
+        let AttentionDims { heads, kv_heads, head_dim, .. } = self.dims;
         let (n, len) = (q.dim(0)?, keys.dim(1)?);
         let step = (MAX_SCORES / (heads * len)).max(1);
         let mut parts = Vec::with_capacity(n.div_ceil(step));
@@ -233,35 +214,21 @@ impl Attention {
             } else {
                 let mask = causal_mask(rows, seen, q.device())?;
                 let scores = scores.reshape((kv_heads, group, rows, seen))?;
-                scores
-                    .broadcast_add(&mask)?
-                    .reshape((kv_heads, group * rows, seen))?
+                scores.broadcast_add(&mask)?.reshape((kv_heads, group * rows, seen))?
             };
             let mixed = softmax_last_dim(&scores)?.matmul(&values)?;
-            let mixed = mixed
-                .reshape((kv_heads, group, rows, head_dim))?
-                .permute((2, 0, 1, 3))?;
+            let mixed = mixed.reshape((kv_heads, group, rows, head_dim))?.permute((2, 0, 1, 3))?;
             parts.push(mixed.reshape((rows, heads * head_dim))?);
         }
-        Ok(if parts.len() == 1 {
-            parts.remove(0)
-        } else {
-            Tensor::cat(&parts, 0)?
-        })
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(&parts, 0)? })
     }
 }
 
 /// 0 where the query of row i (position `len - rows + i`) may look, minus infinity elsewhere.
 fn causal_mask(rows: usize, len: usize, device: &Device) -> Result<Tensor, EngineError> {
     let hidden = |i: usize, j: usize| {
-        if j > len - rows + i {
-            f32::NEG_INFINITY
-        } else {
-            0.0
-        }
+        if j > len - rows + i { f32::NEG_INFINITY } else { 0.0 }
     };
-    let mask: Vec<f32> = (0..rows)
-        .flat_map(|i| (0..len).map(move |j| hidden(i, j)))
-        .collect();
+    let mask: Vec<f32> = (0..rows).flat_map(|i| (0..len).map(move |j| hidden(i, j))).collect();
     Ok(Tensor::from_vec(mask, (rows, len), device)?)
 }

@@ -92,29 +92,15 @@ pub(super) fn advance(
             heads: dims.value_heads,
             head: h,
         };
-        if chunks {
-            chunked(&head, memory, out)
-        } else {
-            recurrent(&head, memory, out)
-        }
+        if chunks { chunked(&head, memory, out) } else { recurrent(&head, memory, out) }
     };
     let per_head = n * dims.value_dim;
     if size * dims.value_heads * n >= PARALLEL_WORK {
         let outs = mixed.par_chunks_mut(per_head);
-        state
-            .memory
-            .par_chunks_mut(size)
-            .zip(outs)
-            .enumerate()
-            .for_each(one_head);
+        state.memory.par_chunks_mut(size).zip(outs).enumerate().for_each(one_head);
     } else {
         let outs = mixed.chunks_mut(per_head);
-        state
-            .memory
-            .chunks_mut(size)
-            .zip(outs)
-            .enumerate()
-            .for_each(one_head);
+        state.memory.chunks_mut(size).zip(outs).enumerate().for_each(one_head);
     }
     normalise_output(dims, weights, &mixed, &inputs.gate)
 }
@@ -131,10 +117,7 @@ fn convolve(
     let mut out = vec![0f32; qkv.len()];
     out.par_chunks_mut(width).enumerate().for_each(|(t, out)| {
         let window = &history[t * width..(t + dims.taps) * width];
-        for (row, taps) in window
-            .chunks_exact(width)
-            .zip(weights.taps.chunks_exact(width))
-        {
+        for (row, taps) in window.chunks_exact(width).zip(weights.taps.chunks_exact(width)) {
             for ((o, x), w) in out.iter_mut().zip(row).zip(taps) {
                 *o += x * w;
             }
@@ -143,10 +126,8 @@ fn convolve(
         let (q, rest) = out.split_at_mut(dims.keys());
         let k = &mut rest[..dims.keys()];
         let scale = (dims.key_dim as f32).sqrt().recip();
-        q.chunks_exact_mut(dims.key_dim)
-            .for_each(|q| to_length(q, scale, weights.eps));
-        k.chunks_exact_mut(dims.key_dim)
-            .for_each(|k| to_length(k, 1.0, weights.eps));
+        q.chunks_exact_mut(dims.key_dim).for_each(|q| to_length(q, scale, weights.eps));
+        k.chunks_exact_mut(dims.key_dim).for_each(|k| to_length(k, 1.0, weights.eps));
     });
     *context = history[qkv.len()..].to_vec();
     out
@@ -172,9 +153,7 @@ fn normalise_output(
     let width = dims.value_dim;
     let n = mixed.len() / dims.inner();
     let mut out = vec![0f32; mixed.len()];
-    let tokens = out
-        .par_chunks_mut(dims.inner())
-        .zip(gate.par_chunks(dims.inner()));
+    let tokens = out.par_chunks_mut(dims.inner()).zip(gate.par_chunks(dims.inner()));
     tokens.enumerate().for_each(|(t, (out, gate))| {
         let heads = out.chunks_exact_mut(width).zip(gate.chunks_exact(width));
         for (h, (out, gate)) in heads.enumerate() {

@@ -135,10 +135,8 @@ fn read_state(head: &Head<'_>, first: usize, state: &[f32], keys: &mut [f32], qu
     queries.fill(0.0);
     for (r, rows) in state.chunks(4 * width).enumerate() {
         let (at, count) = (4 * r, rows.len() / width);
-        for (i, (ko, qo)) in keys
-            .chunks_exact_mut(width)
-            .zip(queries.chunks_exact_mut(width))
-            .enumerate()
+        for (i, (ko, qo)) in
+            keys.chunks_exact_mut(width).zip(queries.chunks_exact_mut(width)).enumerate()
         {
             let (k, q) = (&head.k(first + i)[at..], &head.q(first + i)[at..]);
             add_rows(ko, rows, &k[..count]);
@@ -199,12 +197,7 @@ pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 8;
     let mut sums = [0f32; LANES];
     let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tail: f32 = a_chunks
-        .remainder()
-        .iter()
-        .zip(b_chunks.remainder())
-        .map(|(a, b)| a * b)
-        .sum();
+    let tail: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
     for (a, b) in a_chunks.zip(b_chunks) {
         for i in 0..LANES {
             sums[i] += a[i] * b[i];

@@ -93,11 +93,7 @@ pub(super) fn advance(
     let mut parts = Vec::with_capacity(n.div_ceil(step));
     for first in (0..n).step_by(step) {
         let part = heads.narrow(first, step.min(n - first))?;
-        parts.push(if step == 1 {
-            token(&part, state)?
-        } else {
-            chunk(&part, state)?
-        });
+        parts.push(if step == 1 { token(&part, state)? } else { chunk(&part, state)? });
     }
     let mixed = Tensor::cat(&parts, 1)?.transpose(0, 1)?.contiguous()?;
     let gate = inputs.gate.reshape(mixed.shape())?.silu()?;
@@ -114,9 +110,7 @@ fn prepare(
 ) -> Result<Heads, EngineError> {
     let n = inputs.qkv.dim(0)?;
     let history = Tensor::cat(&[&state.context, &inputs.qkv], 0)?;
-    let mut mixed = history
-        .narrow(0, 0, n)?
-        .broadcast_mul(&weights.taps.narrow(0, 0, 1)?)?;
+    let mut mixed = history.narrow(0, 0, n)?.broadcast_mul(&weights.taps.narrow(0, 0, 1)?)?;
     for tap in 1..dims.taps {
         let rows = history.narrow(0, tap, n)?;
         mixed = (mixed + rows.broadcast_mul(&weights.taps.narrow(0, tap, 1)?)?)?;
@@ -126,19 +120,14 @@ fn prepare(
     let keys = dims.keys();
     // Value head h reads key head h mod key_heads: whole-tensor tiling.
     let tile = |at: usize, scale: f64| -> Result<Tensor, EngineError> {
-        let x = mixed
-            .narrow(1, at, keys)?
-            .reshape((n, dims.key_heads, dims.key_dim))?;
+        let x = mixed.narrow(1, at, keys)?.reshape((n, dims.key_heads, dims.key_dim))?;
         let norm = (x.sqr()?.sum_keepdim(D::Minus1)? + f64::from(weights.eps))?.sqrt()?;
         let unit = (x.broadcast_div(&norm)? * scale)?;
         let tiled = unit.repeat((1, dims.value_heads / dims.key_heads, 1))?;
         Ok(tiled.transpose(0, 1)?.contiguous()?)
     };
     let v = mixed.narrow(1, 2 * keys, dims.inner())?;
-    let v = v
-        .reshape((n, dims.value_heads, dims.value_dim))?
-        .transpose(0, 1)?
-        .contiguous()?;
+    let v = v.reshape((n, dims.value_heads, dims.value_dim))?.transpose(0, 1)?.contiguous()?;
     let pre = inputs.alpha.broadcast_add(&weights.bias)?;
     let log_decay = softplus(&pre)?.broadcast_mul(&weights.decay)?;
     Ok(Heads {

@@ -43,10 +43,9 @@ impl DeltaState {
     pub(super) fn values(&self) -> Result<(Vec<f32>, Vec<f32>), EngineError> {
         match self {
             Self::Host(s) => Ok((s.context.clone(), s.memory.clone())),
-            Self::Tensors(s) => Ok((
-                s.context.flatten_all()?.to_vec1()?,
-                s.memory.flatten_all()?.to_vec1()?,
-            )),
+            Self::Tensors(s) => {
+                Ok((s.context.flatten_all()?.to_vec1()?, s.memory.flatten_all()?.to_vec1()?))
+            }
         }
     }
 }
@@ -91,13 +90,7 @@ impl GatedDelta {
                 norm: norm.to_vec1()?,
                 eps,
             }),
-            Backend::Tensors => Small::Tensors(TensorWeights {
-                taps,
-                decay,
-                bias,
-                norm,
-                eps,
-            }),
+            Backend::Tensors => Small::Tensors(TensorWeights { taps, decay, bias, norm, eps }),
         };
         Ok(Self {
             qkv: loader.linear(&name("attn_qkv.weight"), dims.channels(), width)?,
@@ -149,9 +142,7 @@ impl GatedDelta {
                 delta_tensor::advance(&self.dims, weights, &inputs, state, scan)?
             }
             (Small::Host(_), DeltaState::Tensors(_)) | (Small::Tensors(_), DeltaState::Host(_)) => {
-                return Err(EngineError::Snapshot {
-                    what: "it is of another model".to_string(),
-                });
+                return Err(EngineError::Snapshot { what: "it is of another model".to_string() });
             }
         };
         self.out.forward(&mixed)

@@ -78,19 +78,15 @@ impl Hparams {
         let keys = Keys(file.metadata());
         keys.refuse_scaling()?;
         let embedding = keys.positive("embedding_length")?;
-        let table = file
-            .tensor("token_embd.weight")
-            .ok_or_else(|| EngineError::MissingTensor {
-                tensor: "token_embd.weight".to_string(),
-            })?;
+        let table = file.tensor("token_embd.weight").ok_or_else(|| EngineError::MissingTensor {
+            tensor: "token_embd.weight".to_string(),
+        })?;
         Ok(Self {
             context: keys.positive("context_length")?.min(MAX_CONTEXT),
             embedding,
             feed_forward: keys.positive("feed_forward_length")?,
             vocab: table.shape.first().copied().unwrap_or(0),
-            eps: keys
-                .0
-                .f32(&format!("{PREFIX}attention.layer_norm_rms_epsilon"))?,
+            eps: keys.0.f32(&format!("{PREFIX}attention.layer_norm_rms_epsilon"))?,
             recurrent: keys.layer_kinds()?,
             attention: keys.attention()?,
             delta: keys.delta()?,
@@ -104,11 +100,7 @@ impl Keys<'_> {
     fn positive(&self, name: &str) -> Result<usize, EngineError> {
         let n = self.0.usize(&format!("{PREFIX}{name}"))?;
         // No size of a real model comes near 2^31; with this bound no product of two overflows.
-        if n == 0 || n >= 1 << 31 {
-            Err(wrong(name, format!("{n}")))
-        } else {
-            Ok(n)
-        }
+        if n == 0 || n >= 1 << 31 { Err(wrong(name, format!("{n}"))) } else { Ok(n) }
     }
 
     /// Context extension by scaled rotation changes the function; running without would be wrong.
@@ -126,10 +118,7 @@ impl Keys<'_> {
     fn layer_kinds(&self) -> Result<Vec<bool>, EngineError> {
         let blocks = self.positive("block_count")?;
         // The extra blocks are a draft head; they are not part of the trunk.
-        let extra = self
-            .0
-            .opt_usize(&format!("{PREFIX}nextn_predict_layers"))?
-            .unwrap_or(0);
+        let extra = self.0.opt_usize(&format!("{PREFIX}nextn_predict_layers"))?.unwrap_or(0);
         let layers = blocks.checked_sub(extra).filter(|&n| n > 0 && n <= 1 << 16);
         let layers = layers.ok_or_else(|| wrong("block_count", format!("{blocks} - {extra}")))?;
         let name = "attention.recurrent_layers";
@@ -139,16 +128,11 @@ impl Keys<'_> {
                 .map(<[bool]>::to_vec)
                 .ok_or_else(|| wrong(name, format!("{} entries for {layers}", kinds.len())));
         }
-        let interval = self
-            .0
-            .opt_usize(&format!("{PREFIX}full_attention_interval"))?
-            .unwrap_or(4);
+        let interval = self.0.opt_usize(&format!("{PREFIX}full_attention_interval"))?.unwrap_or(4);
         if interval == 0 {
             return Err(wrong("full_attention_interval", "0".to_string()));
         }
-        Ok((0..layers)
-            .map(|i| !(i + 1).is_multiple_of(interval))
-            .collect())
+        Ok((0..layers).map(|i| !(i + 1).is_multiple_of(interval)).collect())
     }
 
     fn attention(&self) -> Result<AttentionDims, EngineError> {
@@ -160,16 +144,10 @@ impl Keys<'_> {
             rope_base: self.0.f32(&format!("{PREFIX}rope.freq_base"))?,
         };
         if !dims.heads.is_multiple_of(dims.kv_heads) {
-            return Err(wrong(
-                "attention.head_count_kv",
-                format!("{}", dims.kv_heads),
-            ));
+            return Err(wrong("attention.head_count_kv", format!("{}", dims.kv_heads)));
         }
         if self.positive("attention.value_length")? != dims.head_dim {
-            return Err(wrong(
-                "attention.value_length",
-                "differs from key_length".to_string(),
-            ));
+            return Err(wrong("attention.value_length", "differs from key_length".to_string()));
         }
         if dims.rotary > dims.head_dim || !dims.rotary.is_multiple_of(2) {
             return Err(wrong("rope.dimension_count", format!("{}", dims.rotary)));
@@ -202,16 +180,10 @@ impl Keys<'_> {
         if !(2..=64).contains(&dims.taps) {
             return Err(wrong("ssm.conv_kernel", format!("{}", dims.taps)));
         }
-        Ok(DeltaDims {
-            value_dim: inner / dims.value_heads,
-            ..dims
-        })
+        Ok(DeltaDims { value_dim: inner / dims.value_heads, ..dims })
     }
 }
 
 fn wrong(name: &str, what: String) -> EngineError {
-    EngineError::BadKey {
-        key: format!("{PREFIX}{name}"),
-        what,
-    }
+    EngineError::BadKey { key: format!("{PREFIX}{name}"), what }
 }

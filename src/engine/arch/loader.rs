@@ -28,15 +28,7 @@ impl<'a> Loader<'a> {
         cancelled: &'a dyn Fn() -> bool,
     ) -> Self {
         let total = file.tensors().iter().map(|t| t.size as u64).sum();
-        Self {
-            file,
-            device,
-            numerics,
-            progress,
-            cancelled,
-            done: 0,
-            total,
-        }
+        Self { file, device, numerics, progress, cancelled, done: 0, total }
     }
 
     /// The matrix `name` of `rows` outputs and `columns` inputs.
@@ -72,9 +64,7 @@ impl<'a> Loader<'a> {
     }
 
     fn find(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo, EngineError> {
-        let missing = || EngineError::MissingTensor {
-            tensor: name.to_string(),
-        };
+        let missing = || EngineError::MissingTensor { tensor: name.to_string() };
         let info = self.file.tensor(name).ok_or_else(missing)?;
         if info.shape != shape || shape.contains(&0) {
             return Err(EngineError::Shape {
@@ -94,11 +84,7 @@ impl<'a> Loader<'a> {
     pub(super) fn add(&mut self, bytes: u64) -> Result<(), EngineError> {
         self.done = self.total.min(self.done + bytes);
         (self.progress)(self.done, self.total);
-        if self.is_cancelled() {
-            Err(EngineError::Cancelled)
-        } else {
-            Ok(())
-        }
+        if self.is_cancelled() { Err(EngineError::Cancelled) } else { Ok(()) }
     }
 
     /// Whether loading should stop.

@@ -144,11 +144,7 @@ pub fn load(
     progress: &mut dyn FnMut(u64, u64),
     cancelled: &dyn Fn() -> bool,
 ) -> Result<Box<dyn Model>, EngineError> {
-    let backend = if device.is_cpu() {
-        Backend::Host
-    } else {
-        Backend::Tensors
-    };
+    let backend = if device.is_cpu() { Backend::Host } else { Backend::Tensors };
     let mut loader = Loader::new(file, device, numerics, progress, cancelled);
     match file.architecture()? {
         "qwen35" => Ok(Box::new(qwen35::Qwen35::load(&mut loader, backend)?)),
@@ -184,9 +180,7 @@ fn logits_of(logits: &Tensor, first: usize) -> Result<Vec<f32>, EngineError> {
     let vocab = logits.dim(candle_core::D::Minus1)?.max(1);
     let values = logits.flatten_all()?.to_vec1::<f32>()?;
     match values.iter().position(|x| !x.is_finite()) {
-        Some(bad) => Err(EngineError::NonFinite {
-            position: first + bad / vocab,
-        }),
+        Some(bad) => Err(EngineError::NonFinite { position: first + bad / vocab }),
         None => Ok(values),
     }
 }

@@ -54,10 +54,7 @@ pub(super) fn load<W: Weights + 'static>(
     loader: &mut Loader<'_>,
 ) -> Result<Box<dyn Model>, EngineError> {
     let (vocab, limit) = check::<W>(loader)?;
-    let mut reader = Watched {
-        inner: Cursor::new(loader.file.raw()),
-        loader,
-    };
+    let mut reader = Watched { inner: Cursor::new(loader.file.raw()), loader };
     let content = Content::read(&mut reader)?;
     let device = reader.loader.device.clone();
     let weights = W::from_gguf(content, &mut reader, &device);
@@ -82,10 +79,7 @@ pub(super) fn load<W: Weights + 'static>(
 fn check<W: Weights>(loader: &Loader<'_>) -> Result<(usize, usize), EngineError> {
     let metadata = loader.file.metadata();
     let key = |name: &str| format!("{}.{name}", W::NAME);
-    let bad = |name: &str, n: usize| EngineError::BadKey {
-        key: key(name),
-        what: format!("{n}"),
-    };
+    let bad = |name: &str, n: usize| EngineError::BadKey { key: key(name), what: format!("{n}") };
     let width = metadata.usize(&key("embedding_length"))?;
     let heads = metadata.usize(&key("attention.head_count"))?;
     let kv_heads = metadata.usize(&key("attention.head_count_kv"))?;
@@ -105,9 +99,7 @@ fn check<W: Weights>(loader: &Loader<'_>) -> Result<(usize, usize), EngineError>
     }
     loader.file.tensors().iter().try_for_each(check_type)?;
     let name = "token_embd.weight";
-    let missing = || EngineError::MissingTensor {
-        tensor: name.to_string(),
-    };
+    let missing = || EngineError::MissingTensor { tensor: name.to_string() };
     let table = loader.file.tensor(name).ok_or_else(missing)?;
     match table.shape.as_slice() {
         &[vocab, columns] if vocab > 0 && columns == width => Ok((vocab, context.min(W::LIMIT))),
@@ -128,9 +120,7 @@ struct Watched<'a, 'l> {
 impl Read for Watched<'_, '_> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
         let n = self.inner.read(buffer)?;
-        self.loader
-            .add(n as u64)
-            .map_err(|_| Error::other("cancelled"))?;
+        self.loader.add(n as u64).map_err(|_| Error::other("cancelled"))?;
         Ok(n)
     }
 }
@@ -166,10 +156,7 @@ impl<W: Weights> Wrapped<W> {
     }
 
     fn not_supported(what: &str) -> EngineError {
-        EngineError::NotSupported {
-            what: what.to_string(),
-            architecture: W::NAME.to_string(),
-        }
+        EngineError::NotSupported { what: what.to_string(), architecture: W::NAME.to_string() }
     }
 }
 

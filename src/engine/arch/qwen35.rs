@@ -82,19 +82,11 @@ impl Qwen35 {
             Arc::clone(&embedding)
         };
         loader.finish();
-        let memory = blocks
-            .iter()
-            .map(Block::new_memory)
-            .collect::<Result<Vec<_>, _>>()?;
+        let memory = blocks.iter().map(Block::new_memory).collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
             context: params.context,
             device: loader.device.clone(),
-            state: State {
-                len: 0,
-                memory,
-                cuts: Vec::new(),
-                broken: false,
-            },
+            state: State { len: 0, memory, cuts: Vec::new(), broken: false },
             scan: Scan::Auto,
             owner: Arc::new(()),
             params,
@@ -134,11 +126,7 @@ impl Qwen35 {
     ) -> Result<Vec<f32>, EngineError> {
         let (start, n) = (self.state.len, tokens.len());
         let rotation = rotation(&self.params.attention, start, n, &self.device)?;
-        let at = Positions {
-            start,
-            limit: self.context,
-            rotation: &rotation,
-        };
+        let at = Positions { start, limit: self.context, rotation: &rotation };
         let eps = self.params.eps;
         let mut x = self.embedding.embed(tokens)?;
         for (i, (block, memory)) in self.blocks.iter().zip(&mut self.state.memory).enumerate() {
@@ -186,9 +174,7 @@ impl Block {
         Ok(Self {
             mixer_norm: loader.small(&format!("{prefix}attn_norm.weight"), &width)?,
             mixer: if recurrent {
-                Mixer::Delta(Box::new(GatedDelta::load(
-                    loader, &prefix, params, backend,
-                )?))
+                Mixer::Delta(Box::new(GatedDelta::load(loader, &prefix, params, backend)?))
             } else {
                 Mixer::Attention(Box::new(Attention::load(loader, &prefix, params)?))
             },
@@ -228,9 +214,7 @@ impl Block {
 }
 
 fn other_model() -> EngineError {
-    EngineError::Snapshot {
-        what: "it is of another model".to_string(),
-    }
+    EngineError::Snapshot { what: "it is of another model".to_string() }
 }
 
 impl Model for Qwen35 {
@@ -293,41 +277,24 @@ impl Model for Qwen35 {
             })
             .collect();
         let bytes = delta.iter().map(DeltaState::bytes).sum();
-        let saved = Saved {
-            owner: Arc::clone(&self.owner),
-            cuts: self.state.cuts.len(),
-            delta,
-        };
-        Ok(Snapshot {
-            len: self.state.len,
-            bytes,
-            state: Box::new(saved),
-        })
+        let saved = Saved { owner: Arc::clone(&self.owner), cuts: self.state.cuts.len(), delta };
+        Ok(Snapshot { len: self.state.len, bytes, state: Box::new(saved) })
     }
 
     fn restore(&mut self, snapshot: &Snapshot) -> Result<(), EngineError> {
-        let saved = snapshot
-            .state
-            .downcast_ref::<Saved>()
-            .ok_or_else(other_model)?;
+        let saved = snapshot.state.downcast_ref::<Saved>().ok_or_else(other_model)?;
         if !Arc::ptr_eq(&saved.owner, &self.owner) {
             return Err(other_model());
         }
         let later = self.state.cuts.get(saved.cuts..).unwrap_or(&[]);
         if later.iter().any(|&cut| cut < snapshot.len) {
             let what = "the conversation was rewound to before it and went on differently";
-            return Err(EngineError::Snapshot {
-                what: what.to_string(),
-            });
+            return Err(EngineError::Snapshot { what: what.to_string() });
         }
-        let states = self
-            .state
-            .memory
-            .iter_mut()
-            .filter_map(|memory| match memory {
-                Memory::Delta(state) => Some(state),
-                Memory::Attention(_) => None,
-            });
+        let states = self.state.memory.iter_mut().filter_map(|memory| match memory {
+            Memory::Delta(state) => Some(state),
+            Memory::Attention(_) => None,
+        });
         for (state, old) in states.zip(&saved.delta) {
             state.clone_from(old);
         }

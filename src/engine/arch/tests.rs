@@ -29,10 +29,7 @@ fn expected(kind: &str) -> Value {
 
 /// The four files, those too large for the repository only where they lie beside it.
 fn files() -> Vec<(&'static str, PathBuf)> {
-    let mut files = vec![
-        ("q8", fixture("mini-q8.gguf")),
-        ("q4k", fixture("mini-q4k.gguf")),
-    ];
+    let mut files = vec![("q8", fixture("mini-q8.gguf")), ("q4k", fixture("mini-q4k.gguf"))];
     for kind in ["f32", "bf16"] {
         let name = format!("fixture-mini-qwen35/mini-{kind}.gguf");
         files.extend(shared_fixture(&name).map(|path| (kind, path)));
@@ -41,50 +38,29 @@ fn files() -> Vec<(&'static str, PathBuf)> {
 }
 
 fn ids(expected: &Value) -> Vec<u32> {
-    expected["ids"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|v| v.as_u64().unwrap() as u32)
-        .collect()
+    expected["ids"].as_array().unwrap().iter().map(|v| v.as_u64().unwrap() as u32).collect()
 }
 
 fn floats(value: &Value) -> Vec<f32> {
-    value
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|v| v.as_f64().unwrap() as f32)
-        .collect()
+    value.as_array().unwrap().iter().map(|v| v.as_f64().unwrap() as f32).collect()
 }
 
 fn argmax(row: &[f32]) -> usize {
-    (0..row.len())
-        .max_by(|&a, &b| row[a].total_cmp(&row[b]))
-        .unwrap()
+    (0..row.len()).max_by(|&a, &b| row[a].total_cmp(&row[b])).unwrap()
 }
 
 fn gap(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, f32::max)
+    a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
 }
 
 fn norm(x: &[f32]) -> f32 {
-    x.iter()
-        .map(|x| f64::from(*x) * f64::from(*x))
-        .sum::<f64>()
-        .sqrt() as f32
+    x.iter().map(|x| f64::from(*x) * f64::from(*x)).sum::<f64>().sqrt() as f32
 }
 
 fn close(what: &str, got: &[f32], want: &[f32], tolerance: f32) {
     let gap = gap(got, want);
-    assert!(
-        gap <= tolerance,
-        "{what}: off by {gap}, {got:?} for {want:?}"
-    );
+    assert!(gap <= tolerance, "{what}: off by {gap}, {got:?} for {want:?}");
 }
 
 fn greedy(model: &mut dyn Model, mut row: Vec<f32>, n: usize) -> Vec<usize> {
@@ -102,11 +78,8 @@ fn greedy(model: &mut dyn Model, mut row: Vec<f32>, n: usize) -> Vec<usize> {
 fn every_file_matches_its_reference() {
     for (kind, path) in files() {
         // Both paths of the recurrence on every file; the slow one on the smallest file only.
-        let backends: &[Backend] = if kind == "q4k" {
-            &[Backend::Host, Backend::Tensors]
-        } else {
-            &[Backend::Host]
-        };
+        let backends: &[Backend] =
+            if kind == "q4k" { &[Backend::Host, Backend::Tensors] } else { &[Backend::Host] };
         for &backend in backends {
             for scan in [Scan::Recurrent, Scan::Chunked] {
                 let mut model = open(&path, backend, Numerics::Exact);
@@ -132,37 +105,18 @@ fn check_reference(what: &str, kind: &str, model: &mut Qwen35) {
         let head = floats(&want["layer_out_last_head8"][i]);
         close(&format!("{what} layer {i}"), &layer[..8], &head, TOLERANCE);
         let l2 = want["layer_out_last_l2"][i].as_f64().unwrap() as f32;
-        close(
-            &format!("{what} layer {i} norm"),
-            &[norm(layer)],
-            &[l2],
-            TOLERANCE,
-        );
+        close(&format!("{what} layer {i} norm"), &[norm(layer)], &[l2], TOLERANCE);
     }
     check_delta_states(what, &want, model);
-    for (i, head) in want["logits_first3_head8"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .enumerate()
-    {
-        close(
-            &format!("{what} logits of token {i}"),
-            &rows[i][..8],
-            &floats(head),
-            TOLERANCE,
-        );
+    for (i, head) in want["logits_first3_head8"].as_array().unwrap().iter().enumerate() {
+        close(&format!("{what} logits of token {i}"), &rows[i][..8], &floats(head), TOLERANCE);
     }
     let last = rows.last().unwrap().to_vec();
     let off = gap(&last, &floats(&want["logits_last"]));
     assert!(off <= TOLERANCE, "{what}: last logits off by {off}");
     let best: Vec<u64> = rows.iter().map(|row| argmax(row) as u64).collect();
-    let best_want: Vec<u64> = want["argmax"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|v| v.as_u64().unwrap())
-        .collect();
+    let best_want: Vec<u64> =
+        want["argmax"].as_array().unwrap().iter().map(|v| v.as_u64().unwrap()).collect();
     assert_eq!(best.len(), 105);
     assert_eq!(best, best_want, "{what}: argmax of all positions");
     let text = greedy(model, last, 24);
@@ -183,28 +137,13 @@ fn check_delta_states(what: &str, want: &Value, model: &Qwen35) {
     for (layer, l2) in states {
         let (context, memory) = model.delta_values(layer.parse().unwrap()).unwrap();
         let l2 = l2.as_f64().unwrap() as f32;
-        close(
-            &format!("{what} state norm {layer}"),
-            &[norm(&memory)],
-            &[l2],
-            TOLERANCE,
-        );
+        close(&format!("{what} state norm {layer}"), &[norm(&memory)], &[l2], TOLERANCE);
         let head1 = &memory[memory.len() / heads(&memory, dims)..][..8];
         let head1_want = floats(&want["gdn_state_head1_k0_v0_7"][layer]);
-        close(
-            &format!("{what} state {layer}"),
-            head1,
-            &head1_want,
-            TOLERANCE,
-        );
+        close(&format!("{what} state {layer}"), head1, &head1_want, TOLERANCE);
         let newest = &context[context.len() / 3 * 2..][..8];
         let newest_want = floats(&want["conv_state_newest_head8"][layer]);
-        close(
-            &format!("{what} convolution {layer}"),
-            newest,
-            &newest_want,
-            TOLERANCE,
-        );
+        close(&format!("{what} convolution {layer}"), newest, &newest_want, TOLERANCE);
     }
 }
 
@@ -219,9 +158,7 @@ fn fast_numerics_stay_near_the_exact_ones() {
     for (kind, name) in [("q8", "mini-q8.gguf"), ("q4k", "mini-q4k.gguf")] {
         let ids = ids(&expected(kind));
         let mut rows = [Numerics::Exact, Numerics::Fast].map(|numerics| {
-            open(&fixture(name), Backend::Host, numerics)
-                .forward(&ids, Rows::All)
-                .unwrap()
+            open(&fixture(name), Backend::Host, numerics).forward(&ids, Rows::All).unwrap()
         });
         let vocab = rows[0].len() / ids.len();
         let (mut divergence, mut same) = (0.0, 0);
@@ -231,10 +168,7 @@ fn fast_numerics_stay_near_the_exact_ones() {
             divergence += kl(exact, fast);
         }
         divergence /= ids.len() as f64;
-        println!(
-            "{kind}: {divergence:.1e} nats a token, {same} of {} best tokens",
-            ids.len()
-        );
+        println!("{kind}: {divergence:.1e} nats a token, {same} of {} best tokens", ids.len());
         assert!(divergence < 2e-2, "{kind}: {divergence}");
         assert!(same * 100 >= ids.len() * 80, "{kind}: {same}");
     }
@@ -244,9 +178,7 @@ fn kl(p: &[f32], q: &[f32]) -> f64 {
     let log_softmax = |x: &[f32]| {
         let max = x.iter().copied().fold(f32::MIN, f32::max);
         let sum: f64 = x.iter().map(|x| f64::from(x - max).exp()).sum();
-        x.iter()
-            .map(|x| f64::from(x - max) - sum.ln())
-            .collect::<Vec<f64>>()
+        x.iter().map(|x| f64::from(x - max) - sum.ln()).collect::<Vec<f64>>()
     };
     let (p, q) = (log_softmax(p), log_softmax(q));
     p.iter().zip(&q).map(|(p, q)| p.exp() * (p - q)).sum()
@@ -282,15 +214,9 @@ fn token_by_token_equals_the_whole_prompt() {
     let mut model = q4k();
     let whole = model.forward(ids, Rows::All).unwrap();
     model.reset();
-    let rows: Vec<f32> = ids
-        .iter()
-        .flat_map(|id| model.forward(&[*id], Rows::Last).unwrap())
-        .collect();
-    assert!(
-        gap(&rows, &whole) < TOLERANCE,
-        "off by {}",
-        gap(&rows, &whole)
-    );
+    let rows: Vec<f32> =
+        ids.iter().flat_map(|id| model.forward(&[*id], Rows::Last).unwrap()).collect();
+    assert!(gap(&rows, &whole) < TOLERANCE, "off by {}", gap(&rows, &whole));
     assert_eq!(model.len(), ids.len());
 }
 
@@ -339,15 +265,9 @@ fn a_snapshot_off_the_present_history_is_refused() {
     assert_eq!(model.len(), 30, "a refused restore changes nothing");
     model.restore(&early).unwrap();
     let mut other = q4k();
-    assert!(
-        other.restore(&early).is_err(),
-        "a snapshot of another model was accepted"
-    );
+    assert!(other.restore(&early).is_err(), "a snapshot of another model was accepted");
     model.reset();
-    assert!(
-        model.restore(&early).is_err(),
-        "its keys and values are gone"
-    );
+    assert!(model.restore(&early).is_err(), "its keys and values are gone");
 }
 
 #[test]
@@ -358,25 +278,12 @@ fn the_context_is_a_limit_and_bounds_the_cache() {
     model.set_context(60);
     model.forward(&ids[..50], Rows::Last).unwrap();
     let error = model.forward(&ids[50..], Rows::Last).unwrap_err();
-    assert!(
-        matches!(
-            error,
-            EngineError::ContextOverflow {
-                needed: 105,
-                context: 60
-            }
-        ),
-        "{error}"
-    );
+    assert!(matches!(error, EngineError::ContextOverflow { needed: 105, context: 60 }), "{error}");
     assert_eq!(model.len(), 50);
     model.forward(&ids[50..60], Rows::Last).unwrap();
     let delta = model.snapshot().unwrap().bytes();
     let row = 2 * 4 * kv_width();
-    assert_eq!(
-        model.state_bytes() - delta,
-        60 * row,
-        "the cache holds the context, no more"
-    );
+    assert_eq!(model.state_bytes() - delta, 60 * row, "the cache holds the context, no more");
     model.set_context(usize::MAX);
     assert_eq!(model.context(), whole);
     model.forward(&ids[60..], Rows::Last).unwrap();
@@ -401,20 +308,13 @@ fn the_cache_grows_and_keeps_its_rows() {
     for part in ids.chunks(99) {
         last = model.forward(part, Rows::Last).unwrap();
     }
-    assert!(
-        gap(&whole, &last) < TOLERANCE,
-        "off by {}",
-        gap(&whole, &last)
-    );
+    assert!(gap(&whole, &last) < TOLERANCE, "off by {}", gap(&whole, &last));
 }
 
 #[test]
 fn tokens_outside_the_vocabulary_are_refused() {
     let mut model = q4k();
-    let error = model
-        .forward(&[1, 5000], Rows::Last)
-        .unwrap_err()
-        .to_string();
+    let error = model.forward(&[1, 5000], Rows::Last).unwrap_err().to_string();
     assert!(error.contains("5000") && error.contains("1032"), "{error}");
     assert_eq!(model.forward(&[], Rows::Last).unwrap(), Vec::<f32>::new());
     assert!(model.is_empty());
@@ -432,10 +332,7 @@ fn load_bytes(bytes: &[u8], numerics: Numerics) -> Result<Box<dyn Model>, Engine
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = std::fs::read(fixture("mini-q4k.gguf")).unwrap();
-    let at = bytes
-        .windows(from.len())
-        .position(|w| w == from.as_bytes())
-        .unwrap();
+    let at = bytes.windows(from.len()).position(|w| w == from.as_bytes()).unwrap();
     bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
     bytes
 }
@@ -443,44 +340,17 @@ fn patched(from: &str, to: &str) -> Vec<u8> {
 #[test]
 fn what_is_missing_is_named() {
     for (from, to, words) in [
-        (
-            "blk.2.ffn_up.weight",
-            "blk.9.ffn_up.weight",
-            "tensor 'blk.2.ffn_up.weight' is missing",
-        ),
-        (
-            "qwen35.ssm.conv_kernel",
-            "qwen35.ssm.conv_kernal",
-            "'qwen35.ssm.conv_kernel' is missing",
-        ),
-        (
-            "token_embd.weight",
-            "token_embt.weight",
-            "tensor 'token_embd.weight' is missing",
-        ),
-        (
-            "general.architecture",
-            "general.architectura",
-            "'general.architecture' is missing",
-        ),
+        ("blk.2.ffn_up.weight", "blk.9.ffn_up.weight", "tensor 'blk.2.ffn_up.weight' is missing"),
+        ("qwen35.ssm.conv_kernel", "qwen35.ssm.conv_kernal", "'qwen35.ssm.conv_kernel' is missing"),
+        ("token_embd.weight", "token_embt.weight", "tensor 'token_embd.weight' is missing"),
+        ("general.architecture", "general.architectura", "'general.architecture' is missing"),
     ] {
-        let error = load_bytes(&patched(from, to), Numerics::Fast)
-            .err()
-            .expect(from)
-            .to_string();
+        let error = load_bytes(&patched(from, to), Numerics::Fast).err().expect(from).to_string();
         assert!(error.contains(words), "{error}");
     }
-    let other = Writer::default()
-        .text("general.architecture", "gpt9")
-        .finish();
-    let error = load_bytes(&other, Numerics::Fast)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.contains("gpt9") && error.contains("qwen35, llama"),
-        "{error}"
-    );
+    let other = Writer::default().text("general.architecture", "gpt9").finish();
+    let error = load_bytes(&other, Numerics::Fast).err().unwrap().to_string();
+    assert!(error.contains("gpt9") && error.contains("qwen35, llama"), "{error}");
 }
 
 #[test]
@@ -489,25 +359,15 @@ fn an_unsupported_tensor_type_is_named() {
         return;
     };
     let bytes = std::fs::read(path).unwrap();
-    let error = load_bytes(&bytes, Numerics::Fast)
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        error.contains("tensor blk.") && error.contains("type IQ"),
-        "{error}"
-    );
+    let error = load_bytes(&bytes, Numerics::Fast).err().unwrap().to_string();
+    assert!(error.contains("tensor blk.") && error.contains("type IQ"), "{error}");
     assert!(error.contains("Q4_K_M"), "{error}");
 }
 
 /// The Q4_K file with the tensor's first bytes replaced.
 fn with_bytes(tensor: &str, bytes: &[u8]) -> Vec<u8> {
     let mut file = std::fs::read(fixture("mini-q4k.gguf")).unwrap();
-    let at = GgufFile::open(&fixture("mini-q4k.gguf"))
-        .unwrap()
-        .tensor(tensor)
-        .unwrap()
-        .offset;
+    let at = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap().tensor(tensor).unwrap().offset;
     file[at..at + bytes.len()].copy_from_slice(bytes);
     file
 }
@@ -516,10 +376,7 @@ fn with_bytes(tensor: &str, bytes: &[u8]) -> Vec<u8> {
 fn damaged_small_weights_are_refused_by_name() {
     for value in [f32::NAN, f32::INFINITY] {
         let bytes = with_bytes("blk.1.attn_norm.weight", &value.to_le_bytes());
-        let error = load_bytes(&bytes, Numerics::Fast)
-            .err()
-            .unwrap()
-            .to_string();
+        let error = load_bytes(&bytes, Numerics::Fast).err().unwrap().to_string();
         assert!(error.contains("blk.1.attn_norm.weight"), "{error}");
     }
 }
@@ -527,11 +384,7 @@ fn damaged_small_weights_are_refused_by_name() {
 #[test]
 fn damaged_matrices_give_an_error_instead_of_text() {
     // The first half-precision number of a block is its scale; 0x7e00 is NaN, 0x7c00 infinity.
-    for tensor in [
-        "blk.0.ssm_out.weight",
-        "blk.1.ffn_down.weight",
-        "token_embd.weight",
-    ] {
+    for tensor in ["blk.0.ssm_out.weight", "blk.1.ffn_down.weight", "token_embd.weight"] {
         for scale in [0x7e00u16, 0x7c00] {
             for numerics in [Numerics::Fast, Numerics::Exact] {
                 let bytes = with_bytes(tensor, &scale.to_le_bytes());
@@ -558,23 +411,11 @@ fn damaged_matrices_give_an_error_instead_of_text() {
 fn loading_reports_progress_and_can_be_cancelled() {
     let file = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap();
     let mut seen = Vec::new();
-    load(
-        &file,
-        &Device::Cpu,
-        Numerics::Fast,
-        &mut |d, t| seen.push((d, t)),
-        &|| false,
-    )
-    .unwrap();
-    assert!(
-        seen.len() > 30 && seen.windows(2).all(|w| w[0].0 <= w[1].0),
-        "{seen:?}"
-    );
+    load(&file, &Device::Cpu, Numerics::Fast, &mut |d, t| seen.push((d, t)), &|| false).unwrap();
+    assert!(seen.len() > 30 && seen.windows(2).all(|w| w[0].0 <= w[1].0), "{seen:?}");
     let &(done, total) = seen.last().unwrap();
     assert_eq!(done, total);
-    let cancelled = load(&file, &Device::Cpu, Numerics::Fast, &mut |_, _| {}, &|| {
-        true
-    });
+    let cancelled = load(&file, &Device::Cpu, Numerics::Fast, &mut |_, _| {}, &|| true);
     assert!(matches!(cancelled.err(), Some(EngineError::Cancelled)));
 }
 
@@ -583,12 +424,7 @@ fn changed_headers_never_make_loading_panic() {
     let bytes = std::fs::read(fixture("mini-q4k.gguf")).unwrap();
     let file = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap();
     // From the first hyper-parameter to the tokenizer, and the tensor table.
-    let find = |text: &str| {
-        bytes
-            .windows(text.len())
-            .position(|w| w == text.as_bytes())
-            .unwrap()
-    };
+    let find = |text: &str| bytes.windows(text.len()).position(|w| w == text.as_bytes()).unwrap();
     let (keys, end) = (find("qwen35.block_count"), find("tokenizer.ggml"));
     let table = find("token_embd.weight").min(find("blk.0."));
     let head = file.tensors().iter().map(|t| t.offset).min().unwrap();
@@ -596,26 +432,15 @@ fn changed_headers_never_make_loading_panic() {
     let mut loaded = 0;
     for round in 0..150 {
         let mut broken = bytes.clone();
-        let (from, to) = if round % 2 == 0 {
-            (keys, end)
-        } else {
-            (table, head)
-        };
+        let (from, to) = if round % 2 == 0 { (keys, end) } else { (table, head) };
         let at = from + numbers.below(to - from);
-        broken[at] = if numbers.below(2) == 0 {
-            0xff
-        } else {
-            numbers.next() as u8
-        };
+        broken[at] = if numbers.below(2) == 0 { 0xff } else { numbers.next() as u8 };
         if let Ok(mut model) = load_bytes(&broken, Numerics::Fast) {
             loaded += 1;
             let _ = model.forward(&[1, 2, 3], Rows::Last);
         }
     }
-    assert!(
-        loaded > 0,
-        "every change was refused, so the test shows little"
-    );
+    assert!(loaded > 0, "every change was refused, so the test shows little");
 }
 
 /// A small random model in a layout `candle_transformers` reads; f32 throughout.
@@ -663,9 +488,8 @@ fn tiny(arch: &str) -> Vec<u8> {
     }
     for (name, ne) in tensors {
         let count = ne.iter().product::<u64>();
-        let data: Vec<u8> = (0..count)
-            .flat_map(|_| (numbers.signed() * 0.3).to_le_bytes())
-            .collect();
+        let data: Vec<u8> =
+            (0..count).flat_map(|_| (numbers.signed() * 0.3).to_le_bytes()).collect();
         file = file.tensor(&name, &ne, 0, &data);
     }
     file.finish()
@@ -687,15 +511,9 @@ fn wrapped_architectures_agree_with_themselves_and_do_not_rewind() {
             let off = gap(&first, &all[(cut - 1) * 50..cut * 50]).max(gap(&last, &all[19 * 50..]));
             assert!(off < 1e-3, "{arch} cut at {cut}: off by {off}");
         }
-        assert!(
-            model.forward(&[0; 60], Rows::Last).is_err(),
-            "{arch}: context"
-        );
+        assert!(model.forward(&[0; 60], Rows::Last).is_err(), "{arch}: context");
         assert!(!model.can_rewind());
         let error = model.snapshot().err().unwrap().to_string();
-        assert!(
-            error.contains(arch) && error.contains("not supported"),
-            "{error}"
-        );
+        assert!(error.contains(arch) && error.contains("not supported"), "{error}");
     }
 }

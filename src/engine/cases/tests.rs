@@ -3,14 +3,9 @@
 use super::*;
 use proptest::prelude::*;
 
-const CASES: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/cases/toolcalls.jsonl"
-));
-const TOOLS: &str = include_str!(concat!(
-    env!("CARGO_MANIFEST_DIR"),
-    "/tests/cases/tools.json"
-));
+const CASES: &str =
+    include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/toolcalls.jsonl"));
+const TOOLS: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cases/tools.json"));
 
 fn tools_json() -> Value {
     serde_json::from_str(TOOLS).unwrap()
@@ -33,12 +28,7 @@ fn spell_out(value: &mut Value, big: &Value) {
 }
 
 fn loose(value: &Value) -> String {
-    value
-        .as_str()
-        .unwrap()
-        .split_whitespace()
-        .collect::<Vec<_>>()
-        .join(" ")
+    value.as_str().unwrap().split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What differs between expectation and result; empty if nothing does.
@@ -54,10 +44,7 @@ fn differences(case: &Value, got: &Value) -> Vec<String> {
         Some(other) => panic!("unknown comparison {other}"),
     };
     if text(&expect["text"]) != text(&got["text"]) {
-        wrong.push(format!(
-            "text {:.300} instead of {:.300}",
-            got["text"], expect["text"]
-        ));
+        wrong.push(format!("text {:.300} instead of {:.300}", got["text"], expect["text"]));
     }
     if loose(&expect["thinking"]) != loose(&got["thinking"]) {
         wrong.push(format!(
@@ -66,28 +53,18 @@ fn differences(case: &Value, got: &Value) -> Vec<String> {
         ));
     }
     let set = |value: &Value| {
-        let mut list: Vec<String> = value
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|v| v.as_str().unwrap().to_owned())
-            .collect();
+        let mut list: Vec<String> =
+            value.as_array().unwrap().iter().map(|v| v.as_str().unwrap().to_owned()).collect();
         list.sort();
         list.dedup();
         list
     };
     if set(&expect["repairs"]) != set(&got["repairs"]) {
-        wrong.push(format!(
-            "repairs {} instead of {}",
-            got["repairs"], expect["repairs"]
-        ));
+        wrong.push(format!("repairs {} instead of {}", got["repairs"], expect["repairs"]));
     }
     for key in ["calls", "errors"] {
         if expect[key] != got[key] {
-            wrong.push(format!(
-                "{key} {:.300} instead of {:.300}",
-                got[key], expect[key]
-            ));
+            wrong.push(format!("{key} {:.300} instead of {:.300}", got[key], expect[key]));
         }
     }
     wrong
@@ -106,12 +83,7 @@ fn check_all(feed: Feed) {
         count += 1;
     }
     assert!(count > 100, "the cases are there");
-    assert!(
-        failures.is_empty(),
-        "{}\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{}\n{}", failures.len(), failures.join("\n"));
 }
 
 #[test]
@@ -211,11 +183,7 @@ struct Stream {
 impl Stream {
     fn options(&self, tags: Tags) -> ParserOptions {
         ParserOptions {
-            dialect: if self.hermes {
-                Dialect::HermesJson
-            } else {
-                Dialect::QwenXml
-            },
+            dialect: if self.hermes { Dialect::HermesJson } else { Dialect::QwenXml },
             tools: tools(&tools_json(), "std").unwrap(),
             thinking_open: self.thinking,
             tags,
@@ -345,11 +313,7 @@ fn damaged() -> impl Strategy<Value = (String, Vec<usize>, bool, u8)> {
         .collect();
     let pick = prop::sample::select(texts);
     let edits = prop::collection::vec(
-        (
-            any::<prop::sample::Index>(),
-            any::<prop::sample::Index>(),
-            0..4_u8,
-        ),
+        (any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0..4_u8),
         0..4,
     );
     let cuts = prop::collection::vec(1..40_usize, 1..10);
@@ -401,10 +365,7 @@ fn run_damaged(text: &str, cuts: &[usize], stream: &Stream, patient: bool) -> Ve
 /// Without what is for the live view only.
 fn lasting(events: Vec<ParserEvent>) -> Vec<ParserEvent> {
     let live = |event: &ParserEvent| {
-        matches!(
-            event,
-            ParserEvent::CallStarted { .. } | ParserEvent::CallDelta(_)
-        )
+        matches!(event, ParserEvent::CallStarted { .. } | ParserEvent::CallDelta(_))
     };
     merged(events.into_iter().filter(|event| !live(event)).collect())
 }
@@ -443,9 +404,7 @@ fn feed_tokens(parser: &mut Parser, text: &str) -> Vec<ParserEvent> {
     let mut events = Vec::new();
     let mut rest = text;
     loop {
-        let tags = Tag::ALL
-            .into_iter()
-            .filter_map(|tag| Some((rest.find(tag.as_str())?, tag)));
+        let tags = Tag::ALL.into_iter().filter_map(|tag| Some((rest.find(tag.as_str())?, tag)));
         let Some((at, tag)) = tags.min_by_key(|(at, _)| *at) else {
             break;
         };
@@ -470,10 +429,8 @@ fn cases_with_tags_as_tokens() {
             cuts: vec![],
             thinking: case["thinking"] == "open",
             hermes: case["format"] == "hermes_json",
-            end: ["stop", "length", "cut"]
-                .iter()
-                .position(|end| case["end"] == *end)
-                .unwrap() as u8,
+            end: ["stop", "length", "cut"].iter().position(|end| case["end"] == *end).unwrap()
+                as u8,
         };
         let text = String::from_utf8(chunks(&case).unwrap().concat()).unwrap();
         let mut parser = Parser::new(stream.options(Tags::ByToken));

@@ -51,9 +51,7 @@ pub(super) fn is_name(name: &str) -> bool {
 /// Parameter names of a tool.
 pub(super) fn fields(tool: &ToolSpec) -> impl Iterator<Item = &str> + Clone {
     let properties = tool.parameters.get("properties").and_then(Value::as_object);
-    properties
-        .into_iter()
-        .flat_map(|map| map.keys().map(String::as_str))
+    properties.into_iter().flat_map(|map| map.keys().map(String::as_str))
 }
 
 /// Collects one call.
@@ -95,11 +93,7 @@ impl Draft<'_> {
         match typed(&field, raw) {
             Some(typed) => self.put(name, typed),
             None => {
-                self.fail(problem::bad_type(
-                    &self.tool.name,
-                    &name,
-                    &schema::wanted(&field),
-                ));
+                self.fail(problem::bad_type(&self.tool.name, &name, &schema::wanted(&field)));
                 self.seen.push(name);
             }
         }
@@ -131,11 +125,7 @@ impl Draft<'_> {
     }
 
     fn require(&mut self) {
-        let required = self
-            .tool
-            .parameters
-            .get("required")
-            .and_then(Value::as_array);
+        let required = self.tool.parameters.get("required").and_then(Value::as_array);
         for name in required.into_iter().flatten().filter_map(Value::as_str) {
             if !self.seen.iter().any(|seen| seen == name) {
                 self.fail(problem::missing_required(&self.tool.name, name));
@@ -162,13 +152,8 @@ pub(super) fn assemble<'a>(
         let names = context.tools.iter().map(|tool| tool.name.as_str());
         return Outcome::Bad(vec![problem::unknown_tool(clean(raw_name), names)]);
     };
-    let mut draft = Draft {
-        tool,
-        args: Args::new(),
-        repairs,
-        problems: Vec::new(),
-        seen: Vec::new(),
-    };
+    let mut draft =
+        Draft { tool, args: Args::new(), repairs, problems: Vec::new(), seen: Vec::new() };
     if cleaned {
         draft.note("name_cleaned");
     }
@@ -177,15 +162,8 @@ pub(super) fn assemble<'a>(
     }
     draft.require();
     if draft.problems.is_empty() {
-        let call = ToolCall {
-            id: CallId::default(),
-            name: tool.name.clone(),
-            args: draft.args,
-        };
-        Outcome::Call {
-            call,
-            repairs: draft.repairs,
-        }
+        let call = ToolCall { id: CallId::default(), name: tool.name.clone(), args: draft.args };
+        Outcome::Call { call, repairs: draft.repairs }
     } else {
         Outcome::Bad(draft.problems)
     }

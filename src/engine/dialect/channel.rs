@@ -90,11 +90,7 @@ impl Scanner {
     /// The start of an answer.
     pub(crate) fn new(thinking: bool) -> Self {
         Self {
-            channel: if thinking {
-                Channel::Thinking
-            } else {
-                Channel::Answer
-            },
+            channel: if thinking { Channel::Thinking } else { Channel::Answer },
             pos: 0,
             sent: 0,
             seam: true,
@@ -226,9 +222,7 @@ impl Scanner {
 
     /// Takes text; something visible after a whole held call shows that the call was not the end.
     fn plain(&mut self, text: &str, to: usize) {
-        let visible = text
-            .get(self.pos..to)
-            .is_some_and(|part| !part.trim().is_empty());
+        let visible = text.get(self.pos..to).is_some_and(|part| !part.trim().is_empty());
         if visible && self.held_whole {
             self.held = None;
             self.held_whole = false;

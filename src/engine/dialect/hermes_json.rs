@@ -17,11 +17,7 @@ const HEAD: usize = 512;
 pub(super) fn body_start(source: &Source, start: usize) -> Option<usize> {
     let after = qwen_xml::opens(source, start)?;
     let body = after + blanks(source.text(), after);
-    source
-        .text()
-        .get(body..)?
-        .starts_with(['{', '['])
-        .then_some(body)
+    source.text().get(body..)?.starts_with(['{', '[']).then_some(body)
 }
 
 fn blanks(text: &str, from: usize) -> usize {
@@ -33,11 +29,7 @@ fn blanks(text: &str, from: usize) -> usize {
 pub(super) fn name_in(text: &str, body: usize) -> Option<String> {
     let head = super::front(text, body + HEAD).get(body..)?;
     let key = head.find("\"name\"").or_else(|| head.find("'name'"))?;
-    let rest = head
-        .get(key + "\"name\"".len()..)?
-        .trim_start()
-        .strip_prefix(':')?
-        .trim_start();
+    let rest = head.get(key + "\"name\"".len()..)?.trim_start().strip_prefix(':')?.trim_start();
     let quote = rest.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     let (name, _) = rest.get(1..)?.split_once(quote)?;
     call::is_name(call::clean(name)).then(|| name.to_owned())
@@ -120,29 +112,20 @@ pub(super) fn read_block(
                 }
                 (block_end, calls(context, &read, None))
             }
-            Tail::End if end == End::Cut => (
-                source.len(),
-                vec![Outcome::Bad(vec![problem::truncated(name.as_deref())])],
-            ),
-            Tail::End => (
-                source.len(),
-                calls(context, &read, Some("missing_close_tool_call")),
-            ),
-            Tail::Open(block_end) => (
-                block_end,
-                calls(context, &read, Some("missing_close_tool_call")),
-            ),
+            Tail::End if end == End::Cut => {
+                (source.len(), vec![Outcome::Bad(vec![problem::truncated(name.as_deref())])])
+            }
+            Tail::End => (source.len(), calls(context, &read, Some("missing_close_tool_call"))),
+            Tail::Open(block_end) => {
+                (block_end, calls(context, &read, Some("missing_close_tool_call")))
+            }
             Tail::Garbage(block_end) => {
                 let problem = problem::malformed(context.dialect, name.as_deref());
                 (block_end, vec![Outcome::Bad(vec![problem])])
             }
         };
         outcomes.extend(last);
-        return Block {
-            end: block_end,
-            outcomes,
-            repairs: Vec::new(),
-        };
+        return Block { end: block_end, outcomes, repairs: Vec::new() };
     }
 }
 
@@ -155,11 +138,9 @@ pub(super) fn settled_block(
 ) -> Option<Block> {
     let read = json_repair::read(source.text(), body, &|_| false).ok()?;
     match tail(source, lexed, read.end) {
-        Tail::Closed(end, false) if end <= lexed.text_end => Some(Block {
-            end,
-            outcomes: calls(context, &read, None),
-            repairs: Vec::new(),
-        }),
+        Tail::Closed(end, false) if end <= lexed.text_end => {
+            Some(Block { end, outcomes: calls(context, &read, None), repairs: Vec::new() })
+        }
         Tail::Closed(..) | Tail::More(_) | Tail::End | Tail::Open(_) | Tail::Garbage(_) => None,
     }
 }
@@ -178,8 +159,7 @@ fn unreadable(
     let later = lexed.lexemes.iter().skip(lexed.index(body));
     let closers = later.filter(|lexeme| lexeme.kind == Kind::CallClose);
     let framed = |at: usize| {
-        text.get(body..at)
-            .is_some_and(|before| before.trim_ascii_end().ends_with(['}', ']']))
+        text.get(body..at).is_some_and(|before| before.trim_ascii_end().ends_with(['}', ']']))
     };
     let close = closers
         .clone()
@@ -187,38 +167,23 @@ fn unreadable(
         .or_else(|| closers.clone().find(|lexeme| lexeme.start >= error.at))
         .or_else(|| closers.clone().next());
     let (block_end, problem) = match close {
-        Some(lexeme) => (
-            lexeme.end,
-            problem::malformed(context.dialect, name.as_deref()),
-        ),
+        Some(lexeme) => (lexeme.end, problem::malformed(context.dialect, name.as_deref())),
         None if error.unfinished || end != End::Stop => {
             (source.len(), problem::truncated(name.as_deref()))
         }
-        None => (
-            source.len(),
-            problem::malformed(context.dialect, name.as_deref()),
-        ),
+        None => (source.len(), problem::malformed(context.dialect, name.as_deref())),
     };
-    Block {
-        end: block_end,
-        outcomes: vec![Outcome::Bad(vec![problem])],
-        repairs: Vec::new(),
-    }
+    Block { end: block_end, outcomes: vec![Outcome::Bad(vec![problem])], repairs: Vec::new() }
 }
 
 /// The calls in a value: an object, or an array of objects.
 fn calls(context: &Context, read: &Read, repair: Option<&str>) -> Vec<Outcome> {
-    let mut repairs: Vec<String> = read
-        .repairs
-        .iter()
-        .map(|repair| (*repair).to_owned())
-        .collect();
+    let mut repairs: Vec<String> = read.repairs.iter().map(|repair| (*repair).to_owned()).collect();
     repairs.extend(repair.map(str::to_owned));
     match &read.json {
-        Json::Array(items) if !items.is_empty() => items
-            .iter()
-            .map(|item| one_call(context, item, repairs.clone()))
-            .collect(),
+        Json::Array(items) if !items.is_empty() => {
+            items.iter().map(|item| one_call(context, item, repairs.clone())).collect()
+        }
         json => vec![one_call(context, json, repairs)],
     }
 }
@@ -231,9 +196,7 @@ fn one_call(context: &Context, json: &Json, mut repairs: Vec<String>) -> Outcome
     };
     if let [.., (_, inner @ Json::Object(_))] | [(_, inner @ Json::Object(_)), ..] =
         entries.as_slice()
-        && entries
-            .iter()
-            .any(|(key, value)| key == "function" && value == inner)
+        && entries.iter().any(|(key, value)| key == "function" && value == inner)
         && !entries.iter().any(|(key, _)| key == "name")
     {
         repairs.push("key_alias".into());
@@ -273,9 +236,7 @@ fn one_call(context: &Context, json: &Json, mut repairs: Vec<String>) -> Outcome
 }
 
 fn pairs(entries: &[(String, Json)]) -> impl Iterator<Item = (&str, Raw<'_>)> {
-    entries
-        .iter()
-        .map(|(key, value)| (key.as_str(), Raw::Json(value)))
+    entries.iter().map(|(key, value)| (key.as_str(), Raw::Json(value)))
 }
 
 /// Two different values under one key.
@@ -287,17 +248,10 @@ fn member<'a>(
     keys: &[&str],
 ) -> Result<Option<(&'a Json, bool)>, Conflict> {
     for (index, wanted) in keys.iter().enumerate() {
-        let mut found = entries
-            .iter()
-            .filter(|(key, _)| key == wanted)
-            .map(|(_, value)| value);
+        let mut found = entries.iter().filter(|(key, _)| key == wanted).map(|(_, value)| value);
         if let Some(value) = found.next() {
             let same = found.all(|other| other == value);
-            return if same {
-                Ok(Some((value, index > 0)))
-            } else {
-                Err(Conflict)
-            };
+            return if same { Ok(Some((value, index > 0))) } else { Err(Conflict) };
         }
     }
     Ok(None)
@@ -316,16 +270,9 @@ pub(crate) fn from_arguments(context: &Context, raw_name: &str, arguments: &str)
         }
         Err(_) => return Outcome::Bad(vec![problem::malformed(context.dialect, Some(name))]),
     };
-    let mut repairs: Vec<String> = read
-        .repairs
-        .iter()
-        .map(|repair| (*repair).to_owned())
-        .collect();
+    let mut repairs: Vec<String> = read.repairs.iter().map(|repair| (*repair).to_owned()).collect();
     let rest = arguments.get(read.end..).unwrap_or_default().trim();
-    if !rest
-        .chars()
-        .all(|c| matches!(c, '}' | ']' | ',' | ';') || c.is_whitespace())
-    {
+    if !rest.chars().all(|c| matches!(c, '}' | ']' | ',' | ';') || c.is_whitespace()) {
         return Outcome::Bad(vec![problem::malformed(context.dialect, Some(name))]);
     }
     if !rest.is_empty() {

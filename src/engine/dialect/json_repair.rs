@@ -56,10 +56,7 @@ impl Json {
                 let mut map = Map::new();
                 for (key, json) in entries {
                     let value = json.to_value()?;
-                    if map
-                        .insert(key.clone(), value.clone())
-                        .is_some_and(|old| old != value)
-                    {
+                    if map.insert(key.clone(), value.clone()).is_some_and(|old| old != value) {
                         return None;
                     }
                 }
@@ -107,19 +104,10 @@ pub(super) fn read(
     from: usize,
     is_end: &dyn Fn(usize) -> bool,
 ) -> Result<Read, JsonError> {
-    let mut reader = Reader {
-        text,
-        at: from,
-        repairs: Repairs::new(),
-        is_end,
-    };
+    let mut reader = Reader { text, at: from, repairs: Repairs::new(), is_end };
     reader.blanks();
     let json = reader.value(0)?;
-    Ok(Read {
-        json,
-        end: reader.at,
-        repairs: reader.repairs,
-    })
+    Ok(Read { json, end: reader.at, repairs: reader.repairs })
 }
 
 /// Reads a text that is one value and nothing else.
@@ -127,10 +115,7 @@ pub(super) fn read_all(text: &str) -> Result<(Json, Repairs), JsonError> {
     let read = read(text, 0, &|_| false)?;
     match text.get(read.end..).map(str::trim) {
         Some("") => Ok((read.json, read.repairs)),
-        _ => Err(JsonError {
-            at: read.end,
-            unfinished: false,
-        }),
+        _ => Err(JsonError { at: read.end, unfinished: false }),
     }
 }
 
@@ -155,10 +140,7 @@ impl Reader<'_> {
     }
 
     fn wrong<T>(&self) -> Result1<T> {
-        Err(JsonError {
-            at: self.at,
-            unfinished: self.at >= self.text.len(),
-        })
+        Err(JsonError { at: self.at, unfinished: self.at >= self.text.len() })
     }
 
     /// The closing tag of the call stands here: only braces may be missing.
@@ -179,10 +161,7 @@ impl Reader<'_> {
 
     fn value(&mut self, depth: usize) -> Result1<Json> {
         if depth > MAX_DEPTH {
-            return Err(JsonError {
-                at: self.at,
-                unfinished: false,
-            });
+            return Err(JsonError { at: self.at, unfinished: false });
         }
         match self.peek() {
             Some(b'{') => self.object(depth),
@@ -219,10 +198,7 @@ impl Reader<'_> {
 
     fn number(&mut self) -> Result1<Json> {
         let start = self.at;
-        while matches!(
-            self.peek(),
-            Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')
-        ) {
+        while matches!(self.peek(), Some(b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9')) {
             self.at += 1;
         }
         let text = self.text.get(start..self.at).unwrap_or_default();
@@ -230,10 +206,7 @@ impl Reader<'_> {
         if serde_json::from_str::<Number>(text).is_ok() {
             Ok(Json::Number(text.into()))
         } else {
-            Err(JsonError {
-                at: start,
-                unfinished: self.at >= self.text.len(),
-            })
+            Err(JsonError { at: start, unfinished: self.at >= self.text.len() })
         }
     }
 
@@ -306,10 +279,7 @@ impl Reader<'_> {
         if self.peek() == Some(close) {
             self.repairs.insert(TRAILING_COMMA);
         } else if self.at != before {
-            return Err(JsonError {
-                at: before,
-                unfinished: self.at >= self.text.len(),
-            });
+            return Err(JsonError { at: before, unfinished: self.at >= self.text.len() });
         }
         Ok(())
     }
@@ -375,10 +345,7 @@ impl Reader<'_> {
         self.at += 5;
         let mut code = first;
         if (0xD800..0xDC00).contains(&first)
-            && self
-                .text
-                .get(self.at..)
-                .is_some_and(|rest| rest.starts_with("\\u"))
+            && self.text.get(self.at..).is_some_and(|rest| rest.starts_with("\\u"))
             && let Some(second) = self.hex4(self.at + 2)
             && (0xDC00..0xE000).contains(&second)
         {
@@ -433,11 +400,7 @@ mod tests {
             ("[1,,]", serde_json::json!([1]), TRAILING_COMMA),
             (r#"["\d+"]"#, serde_json::json!(["\\d+"]), INVALID_ESCAPE),
             (r#"["\u12"]"#, serde_json::json!(["\\u12"]), INVALID_ESCAPE),
-            (
-                "{'a': None}",
-                serde_json::json!({"a": null}),
-                PYTHON_LITERAL,
-            ),
+            ("{'a': None}", serde_json::json!({"a": null}), PYTHON_LITERAL),
         ] {
             assert_eq!(value(text), (wanted, vec![repair]), "{text}");
         }
@@ -462,10 +425,7 @@ mod tests {
 
     #[test]
     fn integers_are_exact_or_refused() {
-        assert_eq!(
-            number("9007199254740993"),
-            Some(9_007_199_254_740_993_u64.into())
-        );
+        assert_eq!(number("9007199254740993"), Some(9_007_199_254_740_993_u64.into()));
         assert_eq!(number("123456789012345678901234567890"), None);
     }
 }

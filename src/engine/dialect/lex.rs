@@ -98,11 +98,7 @@ pub(super) fn scan_name(text: &str, from: usize) -> NameScan {
             b'>' => {
                 let name = text.get(from..count).unwrap_or_default();
                 let fits = is_name(clean(name));
-                return if fits {
-                    NameScan::Name(count)
-                } else {
-                    NameScan::Bad(count + 1)
-                };
+                return if fits { NameScan::Name(count) } else { NameScan::Bad(count + 1) };
             }
             b'\n' | b'<' => return NameScan::Bad(from),
             _ if count - from >= MAX_NAME => return NameScan::Bad(from),
@@ -132,11 +128,7 @@ impl Lexed {
     fn cut(&mut self, source: &Source, from: usize, to: usize) {
         let text = source.text().get(..to).unwrap_or_default();
         let mut at = from;
-        while let Some(start) = text
-            .get(at..)
-            .and_then(|rest| rest.find('<'))
-            .map(|n| at + n)
-        {
+        while let Some(start) = text.get(at..).and_then(|rest| rest.find('<')).map(|n| at + n) {
             at = match lexeme(source, text, start) {
                 Some((kind, end)) => {
                     self.lexemes.push(Lexeme {
@@ -191,10 +183,7 @@ impl Lexed {
             }
             let next = self.lexemes.get(index + 1).map(|next| next.kind);
             let function = lexeme.glued && matches!(next, Some(Kind::FunctionOpen(..)));
-            let body = text
-                .get(lexeme.end..)
-                .unwrap_or_default()
-                .trim_ascii_start();
+            let body = text.get(lexeme.end..).unwrap_or_default().trim_ascii_start();
             let starts = function || body.starts_with(['{', '[']);
             if let Some(lexeme) = self.lexemes.get_mut(index) {
                 lexeme.starts_call = starts;
@@ -264,12 +253,7 @@ impl Lexed {
 
     /// The table for a tool and style, made by `make` when it is first asked for.
     pub(super) fn table(&self, key: (String, bool), make: impl FnOnce() -> Table) -> Rc<Table> {
-        Rc::clone(
-            self.tables
-                .borrow_mut()
-                .entry(key)
-                .or_insert_with(|| Rc::new(make())),
-        )
+        Rc::clone(self.tables.borrow_mut().entry(key).or_insert_with(|| Rc::new(make())))
     }
 
     /// Index of the first lexeme at or after an offset.

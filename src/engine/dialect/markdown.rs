@@ -64,10 +64,8 @@ impl Markdown {
             self.blank = false;
             self.ink = Some(c);
         }
-        self.prefix &= matches!(
-            c,
-            ' ' | '\t' | '\r' | '>' | '-' | '*' | '+' | '.' | ')' | '0'..='9'
-        );
+        self.prefix &=
+            matches!(c, ' ' | '\t' | '\r' | '>' | '-' | '*' | '+' | '.' | ')' | '0'..='9');
     }
 
     /// Ends a run of fence characters; to be called before the state is asked for.
@@ -174,11 +172,7 @@ pub(super) fn span_end(text: &str, from: usize, length: usize, at_end: bool) -> 
             _ => at += 1,
         }
     }
-    if at_end {
-        SpanEnd::Missing
-    } else {
-        SpanEnd::Unknown(at)
-    }
+    if at_end { SpanEnd::Missing } else { SpanEnd::Unknown(at) }
 }
 
 /// Whether the fence that is open at some place is closed later.
@@ -195,11 +189,7 @@ pub(super) enum FenceEnd {
 /// Tells a fence that is closed after `from` from one that was left open by mistake.
 pub(super) fn fence_end(text: &str, from: usize, fence: (char, usize), at_end: bool) -> FenceEnd {
     let mut at = from;
-    while let Some(newline) = text
-        .get(at..)
-        .and_then(|rest| rest.find('\n'))
-        .map(|n| at + n)
-    {
+    while let Some(newline) = text.get(at..).and_then(|rest| rest.find('\n')).map(|n| at + n) {
         let after = text.get(newline + 1..).unwrap_or_default();
         let (line, whole) = match after.split_once('\n') {
             Some((line, _)) => (line, true),
@@ -221,9 +211,5 @@ pub(super) fn fence_end(text: &str, from: usize, fence: (char, usize), at_end: b
         }
         at = newline + 1;
     }
-    if at_end {
-        FenceEnd::LeftOpen
-    } else {
-        FenceEnd::Unknown(at)
-    }
+    if at_end { FenceEnd::LeftOpen } else { FenceEnd::Unknown(at) }
 }

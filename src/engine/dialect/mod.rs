@@ -41,11 +41,7 @@ impl Dialect {
     /// The dialect that a chat template teaches, told from the template's own text.
     #[must_use]
     pub fn detect(template: &str) -> Self {
-        if template.contains("<function=") {
-            Self::QwenXml
-        } else {
-            Self::HermesJson
-        }
+        if template.contains("<function=") { Self::QwenXml } else { Self::HermesJson }
     }
 }
 

@@ -62,10 +62,7 @@ pub(super) fn unknown_tool<'a>(name: &str, tools: impl Iterator<Item = &'a str>)
     let known: Vec<String> = tools.map(|tool| format!("`{tool}`")).collect();
     problem(
         format!("unknown_tool:{name}"),
-        format!(
-            "There is no tool `{name}`; use one of {}.",
-            known.join(", ")
-        ),
+        format!("There is no tool `{name}`; use one of {}.", known.join(", ")),
     )
 }
 
@@ -115,11 +112,7 @@ pub(crate) fn stream_cut() -> CallProblem {
 
 /// The server failed. `detail` is its own words, empty if there were none.
 pub(crate) fn server_error(detail: &str) -> CallProblem {
-    let detail = if detail.is_empty() {
-        "no details"
-    } else {
-        detail
-    };
+    let detail = if detail.is_empty() { "no details" } else { detail };
     problem(
         "server_error".into(),
         format!("The server failed ({detail}) and no call was run; write the answer again."),

@@ -16,9 +16,7 @@ const HEAD: usize = 128;
 
 /// The raw name in the block that starts at `start`, once it is complete.
 pub(super) fn name_in(text: &str, start: usize) -> Option<String> {
-    let tag = super::front(text, start + HEAD)
-        .get(start..)?
-        .find(FUNCTION)?;
+    let tag = super::front(text, start + HEAD).get(start..)?.find(FUNCTION)?;
     let from = start + tag + FUNCTION.len();
     match scan_name(text, from) {
         NameScan::Name(to) => text.get(from..to).map(str::to_owned),
@@ -43,10 +41,7 @@ enum HeadError {
 
 fn head<'a>(source: &'a Source, lexed: &Lexed, start: usize) -> Result<Head<'a>, HeadError> {
     let first = lexed.index(start);
-    let open = lexed
-        .get(first)
-        .filter(|lexeme| lexeme.kind == Kind::CallOpen)
-        .map(|_| first);
+    let open = lexed.get(first).filter(|lexeme| lexeme.kind == Kind::CallOpen).map(|_| first);
     let function = first + usize::from(open.is_some());
     if open.is_some_and(|open| !lexed.get(open).is_some_and(|open| open.glued)) {
         return Err(HeadError::Malformed);
@@ -54,11 +49,7 @@ fn head<'a>(source: &'a Source, lexed: &Lexed, start: usize) -> Result<Head<'a>,
     match lexed.get(function).map(|lexeme| lexeme.kind) {
         Some(Kind::FunctionOpen(from, to)) => {
             let raw_name = source.text().get(from..to).unwrap_or_default();
-            Ok(Head {
-                function,
-                open,
-                raw_name,
-            })
+            Ok(Head { function, open, raw_name })
         }
         Some(Kind::Cut) | None => Err(HeadError::Cut),
         Some(
@@ -127,11 +118,7 @@ fn shown_name(context: &Context, raw_name: &str) -> String {
 }
 
 fn bad(problem: crate::protocol::CallProblem, end: usize) -> Block {
-    Block {
-        end,
-        outcomes: vec![Outcome::Bad(vec![problem])],
-        repairs: Vec::new(),
-    }
+    Block { end, outcomes: vec![Outcome::Bad(vec![problem])], repairs: Vec::new() }
 }
 
 /// A block without a reading: malformed if it was closed, else cut off, and then nothing after it can be trusted.
@@ -144,10 +131,7 @@ fn unreadable(
     name: Option<&str>,
 ) -> Block {
     let first = lexed.index(start);
-    let closed = lexed
-        .get(first)
-        .and_then(|lexeme| lexeme.partner)
-        .filter(|p| *p > first);
+    let closed = lexed.get(first).and_then(|lexeme| lexeme.partner).filter(|p| *p > first);
     match closed.and_then(|partner| lexed.get(partner)) {
         Some(close) => bad(problem::malformed(context.dialect, None), close.end),
         None if name.is_none() && end == End::Stop => {
@@ -190,11 +174,7 @@ fn outcome(
         }
     }
     let outcome = call::assemble(context, head.raw_name, arguments.into_iter(), repairs);
-    Block {
-        end: block_end,
-        outcomes: vec![outcome],
-        repairs: Vec::new(),
-    }
+    Block { end: block_end, outcomes: vec![outcome], repairs: Vec::new() }
 }
 
 /// A call that reaches to the end of the stream and must not run because of how the stream ended.
@@ -218,14 +198,8 @@ fn argument<'a>(text: &'a str, lexed: &Lexed, parameter: &Parameter) -> Option<(
 
 /// Takes the frame off: at most one newline at each end.
 fn unframed(value: &str) -> &str {
-    let value = value
-        .strip_prefix("\r\n")
-        .or_else(|| value.strip_prefix('\n'))
-        .unwrap_or(value);
-    value
-        .strip_suffix("\r\n")
-        .or_else(|| value.strip_suffix('\n'))
-        .unwrap_or(value)
+    let value = value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n')).unwrap_or(value);
+    value.strip_suffix("\r\n").or_else(|| value.strip_suffix('\n')).unwrap_or(value)
 }
 
 /// True if the tag that opens a block stands at `at`.

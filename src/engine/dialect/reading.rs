@@ -122,20 +122,9 @@ impl<'a> Search<'a> {
         tool: &'a str,
         known: &'a dyn Fn(&str) -> bool,
     ) -> Self {
-        let after = lexed
-            .get(function)
-            .and_then(|open| text.get(open.end..))
-            .unwrap_or_default();
+        let after = lexed.get(function).and_then(|open| text.get(open.end..)).unwrap_or_default();
         let inline = !after.starts_with(['\n', '\r']);
-        Self {
-            text,
-            lexed,
-            first: function + 1,
-            inline,
-            tool,
-            known,
-            structures: OnceCell::new(),
-        }
+        Self { text, lexed, first: function + 1, inline, tool, known, structures: OnceCell::new() }
     }
 
     /// The reading that takes the first free choice at every tag, if that needs no repair and leaves nothing over.
@@ -159,9 +148,7 @@ impl<'a> Search<'a> {
     /// The best of all readings.
     pub(super) fn best(&self) -> Option<Reading> {
         let (mut state, mut at) = self.start()?;
-        let table = self
-            .lexed
-            .table((self.tool.to_owned(), self.inline), || self.table());
+        let table = self.lexed.table((self.tool.to_owned(), self.inline), || self.table());
         let mut reading = Reading::default();
         loop {
             let (_, act) = table.get(at)?.get(state.slot()).copied()??;
@@ -183,12 +170,7 @@ impl<'a> Search<'a> {
         let count = self.lexed.lexemes.len() + 1;
         let mut table = vec![[None; 4]; count];
         for at in (0..count).rev() {
-            for state in [
-                State::Value(false),
-                State::Value(true),
-                State::Between,
-                State::After,
-            ] {
+            for state in [State::Value(false), State::Value(true), State::Between, State::After] {
                 let best = self.cheapest(&table, state, at);
                 if let Some(slot) = table.get_mut(at).and_then(|row| row.get_mut(state.slot())) {
                     *slot = best;
@@ -235,10 +217,7 @@ impl<'a> Search<'a> {
 
     fn value_acts(&self, lexeme: &Lexeme, at: usize, literal: bool) -> [Option<Act>; 3] {
         let breaks = !literal && self.on_boundary(lexeme);
-        let skip = lexeme
-            .partner
-            .filter(|partner| *partner > at)
-            .map(|_| Act::Skip);
+        let skip = lexeme.partner.filter(|partner| *partner > at).map(|_| Act::Skip);
         match lexeme.kind {
             Kind::ParameterClose => {
                 let ends = lexeme.glued && self.structure(at + 1);
@@ -255,17 +234,9 @@ impl<'a> Search<'a> {
                         Some(next) => next.kind == Kind::CallClose,
                         None => self.lexed.whole,
                     };
-                [
-                    (breaks && follows).then_some(Act::BreakAtFunctionEnd),
-                    Some(Act::Literal),
-                    None,
-                ]
+                [(breaks && follows).then_some(Act::BreakAtFunctionEnd), Some(Act::Literal), None]
             }
-            Kind::CallClose => [
-                breaks.then_some(Act::BreakAtCallEnd),
-                Some(Act::Literal),
-                None,
-            ],
+            Kind::CallClose => [breaks.then_some(Act::BreakAtCallEnd), Some(Act::Literal), None],
             // The start of a whole call is part of a value only together with its end.
             Kind::CallOpen if lexeme.starts_call => [skip, None, None],
             Kind::CallOpen | Kind::ParameterBad | Kind::FunctionOpen(..) | Kind::FunctionBad => {
@@ -368,10 +339,7 @@ impl<'a> Search<'a> {
         }
         match act {
             Act::OpenParameter | Act::BreakAtParameter => {
-                reading.parameters.push(Parameter {
-                    open: at,
-                    value_end: end,
-                });
+                reading.parameters.push(Parameter { open: at, value_end: end });
             }
             Act::BreakAtCallEnd => reading.no_function_end = true,
             Act::EndValue
@@ -419,18 +387,12 @@ impl<'a> Search<'a> {
     }
 
     fn is_known(&self, from: usize, to: usize) -> bool {
-        self.text
-            .get(from..to)
-            .is_some_and(|raw| (self.known)(clean(raw)))
+        self.text.get(from..to).is_some_and(|raw| (self.known)(clean(raw)))
     }
 
     /// A `</parameter>` before the lexeme at `index` ends a value.
     fn structure(&self, index: usize) -> bool {
-        self.structures
-            .get_or_init(|| self.find_structures())
-            .get(index)
-            .copied()
-            .unwrap_or(false)
+        self.structures.get_or_init(|| self.find_structures()).get(index).copied().unwrap_or(false)
     }
 
     /// For every lexeme and the end: whether it is structure behind a `</parameter>`; filled from the back.

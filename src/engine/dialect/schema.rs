@@ -17,17 +17,11 @@ pub(super) struct Typed {
 
 impl Typed {
     fn plain(value: Value) -> Self {
-        Self {
-            value,
-            repairs: Repairs::new(),
-        }
+        Self { value, repairs: Repairs::new() }
     }
 
     fn noted(value: Value, repair: &'static str) -> Self {
-        Self {
-            value,
-            repairs: Repairs::from([repair]),
-        }
+        Self { value, repairs: Repairs::from([repair]) }
     }
 
     fn with(mut self, repair: &'static str) -> Self {
@@ -59,10 +53,7 @@ impl Kinds {
         match schema.get("type") {
             Some(Value::String(name)) => self.name(name),
             Some(Value::Array(names)) => {
-                names
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .for_each(|name| self.name(name));
+                names.iter().filter_map(Value::as_str).for_each(|name| self.name(name));
             }
             _ => {}
         }
@@ -104,11 +95,8 @@ pub(super) fn wanted(schema: &Value) -> String {
         (kinds.object, "a JSON object"),
         (kinds.null, "null"),
     ];
-    let mut words: Vec<String> = names
-        .iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, name)| (*name).to_owned())
-        .collect();
+    let mut words: Vec<String> =
+        names.iter().filter(|(is, _)| *is).map(|(_, name)| (*name).to_owned()).collect();
     if let Some(allowed) = allowed(schema) {
         let list: Vec<String> = allowed.iter().map(ToString::to_string).collect();
         words = vec![format!("one of {}", list.join(", "))];
@@ -136,13 +124,9 @@ pub(super) fn from_text(schema: &Value, text: &str) -> Option<Typed> {
 fn text_value(schema: &Value, kinds: Kinds, text: &str) -> Option<Typed> {
     let trimmed = text.trim();
     if kinds.open() {
-        let exact = json_repair::read_all(trimmed)
-            .ok()
-            .filter(|(_, repairs)| repairs.is_empty());
+        let exact = json_repair::read_all(trimmed).ok().filter(|(_, repairs)| repairs.is_empty());
         let value = exact.and_then(|(json, _)| json.to_value());
-        return Some(Typed::plain(
-            value.unwrap_or_else(|| Value::String(text.into())),
-        ));
+        return Some(Typed::plain(value.unwrap_or_else(|| Value::String(text.into()))));
     }
     if kinds.null && trimmed == "null" {
         return Some(Typed::plain(Value::Null));
@@ -268,10 +252,7 @@ fn wrapped(schema: &Value, kinds: Kinds, text: &str) -> Option<Typed> {
     let items = array_items(schema)?;
     let fits = kinds.array && Kinds::of(items).string && bare_word(text);
     let element = permitted(items, Typed::plain(Value::String(text.into()))).filter(|_| fits)?;
-    Some(Typed::noted(
-        Value::Array(vec![element.value]),
-        "wrapped_scalar",
-    ))
+    Some(Typed::noted(Value::Array(vec![element.value]), "wrapped_scalar"))
 }
 
 /// No blank, no quote, no bracket in front, and no comma that could separate two words.
@@ -295,9 +276,7 @@ fn array_items(schema: &Value) -> Option<&Value> {
     if let Some(items) = schema.get("items") {
         return Some(items);
     }
-    let parts = ["anyOf", "oneOf", "allOf"]
-        .iter()
-        .filter_map(|key| schema.get(key)?.as_array());
+    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(key)?.as_array());
     parts.flatten().find_map(array_items)
 }
 
@@ -305,9 +284,7 @@ fn properties(schema: &Value) -> Option<&serde_json::Map<String, Value>> {
     if let Some(Value::Object(properties)) = schema.get("properties") {
         return Some(properties);
     }
-    let parts = ["anyOf", "oneOf", "allOf"]
-        .iter()
-        .filter_map(|key| schema.get(key)?.as_array());
+    let parts = ["anyOf", "oneOf", "allOf"].iter().filter_map(|key| schema.get(key)?.as_array());
     parts.flatten().find_map(properties)
 }
 
@@ -333,9 +310,7 @@ fn from_json_kinds(schema: &Value, kinds: Kinds, json: &Json) -> Option<Typed> {
 }
 
 fn as_text(kinds: Kinds, text: &str) -> Option<Typed> {
-    kinds
-        .string
-        .then(|| Typed::noted(Value::String(text.into()), "coerced_type"))
+    kinds.string.then(|| Typed::noted(Value::String(text.into()), "coerced_type"))
 }
 
 /// A JSON string where another type is wanted.
@@ -366,10 +341,7 @@ fn elements(schema: &Value, kinds: Kinds, items: &[Json]) -> Option<Typed> {
         repairs.extend(typed.repairs);
         values.push(typed.value);
     }
-    Some(Typed {
-        value: Value::Array(values),
-        repairs,
-    })
+    Some(Typed { value: Value::Array(values), repairs })
 }
 
 fn members(schema: &Value, kinds: Kinds, json: &Json, entries: &[(String, Json)]) -> Option<Typed> {
@@ -430,10 +402,7 @@ mod tests {
     #[test]
     fn a_string_field_stays_text() {
         for given in ["42", "true", "None", " null ", "[1]", "{\"a\": 1}", "\"q\""] {
-            assert_eq!(
-                text(json!({"type": "string"}), given),
-                Some((json!(given), vec![]))
-            );
+            assert_eq!(text(json!({"type": "string"}), given), Some((json!(given), vec![])));
         }
     }
 
@@ -443,18 +412,9 @@ mod tests {
         for (given, wanted) in [
             ("[\"a\"]", Some((json!(["a"]), vec![]))),
             ("['a']", Some((json!(["a"]), vec!["python_literal"]))),
-            (
-                "\"[\\\"a\\\"]\"",
-                Some((json!(["a"]), vec!["double_encoded"])),
-            ),
-            (
-                "src/a.rs",
-                Some((json!(["src/a.rs"]), vec!["wrapped_scalar"])),
-            ),
-            (
-                "**/*.{ts,tsx}",
-                Some((json!(["**/*.{ts,tsx}"]), vec!["wrapped_scalar"])),
-            ),
+            ("\"[\\\"a\\\"]\"", Some((json!(["a"]), vec!["double_encoded"]))),
+            ("src/a.rs", Some((json!(["src/a.rs"]), vec!["wrapped_scalar"]))),
+            ("**/*.{ts,tsx}", Some((json!(["**/*.{ts,tsx}"]), vec!["wrapped_scalar"]))),
             ("a b", None),
             ("a,b", None),
             ("[\"a\", \"b", None),
@@ -466,10 +426,7 @@ mod tests {
         let numbers = json!({"type": "array", "items": {"type": "integer"}});
         assert_eq!(text(numbers, "5"), None);
         let object = json!({"type": "object"});
-        assert_eq!(
-            text(object.clone(), "{'a': True}").unwrap().0,
-            json!({"a": true})
-        );
+        assert_eq!(text(object.clone(), "{'a': True}").unwrap().0, json!({"a": true}));
         assert_eq!(text(object, "[]"), None);
     }
 }

@@ -88,10 +88,7 @@ pub(super) fn sign_at(source: &Source, at: usize) -> Sign {
         (FUNCTION, Sign::FunctionOpen(at + FUNCTION.len())),
         (FUNCTION_END, Sign::FunctionClose(at + FUNCTION_END.len())),
         (PARAMETER, Sign::ParameterOpen(at + PARAMETER.len())),
-        (
-            PARAMETER_END,
-            Sign::ParameterClose(at + PARAMETER_END.len()),
-        ),
+        (PARAMETER_END, Sign::ParameterClose(at + PARAMETER_END.len())),
     ] {
         match starts(rest, word) {
             Some(true) => return sign,
@@ -99,11 +96,7 @@ pub(super) fn sign_at(source: &Source, at: usize) -> Sign {
             None => {}
         }
     }
-    if source.by_text() {
-        special(rest, at)
-    } else {
-        Sign::Nothing
-    }
+    if source.by_text() { special(rest, at) } else { Sign::Nothing }
 }
 
 fn special(rest: &str, at: usize) -> Sign {
@@ -111,10 +104,7 @@ fn special(rest: &str, at: usize) -> Sign {
         return Sign::Nothing;
     };
     for known in SPECIAL {
-        if name
-            .strip_prefix(known)
-            .is_some_and(|after| after.starts_with("|>"))
-        {
+        if name.strip_prefix(known).is_some_and(|after| after.starts_with("|>")) {
             return Sign::Special(at + known.len() + 4);
         }
         let (head, tail) = name.split_at_checked(known.len()).unwrap_or((name, ""));
@@ -162,13 +152,7 @@ pub(super) fn lead(text: &str, from: usize, look: usize, at_end: bool) -> Lead {
         Some(_) | None => return Lead::Text,
     };
     let behind = super::front(rest, MAX_BLANKS);
-    match behind
-        .get(1..)
-        .unwrap_or_default()
-        .trim_ascii_start()
-        .chars()
-        .next()
-    {
+    match behind.get(1..).unwrap_or_default().trim_ascii_start().chars().next() {
         Some(c) if inner.contains(&c) => Lead::Call,
         Some(_) => Lead::Text,
         None if behind.len() < rest.len() => Lead::Text,
@@ -207,9 +191,7 @@ pub(super) fn inline_example(
     }
     let head = super::front(text, start + MAX_BLANKS);
     let line = head.get(start..).unwrap_or_default();
-    let line_end = line
-        .find('\n')
-        .or_else(|| line.find(Tag::CallClose.as_str()));
+    let line_end = line.find('\n').or_else(|| line.find(Tag::CallClose.as_str()));
     let line = line_end.and_then(|end| line.get(..end)).unwrap_or(line);
     match super::hermes_json::name_in(line, 0) {
         Some(name) => Some(context.tool(&name).is_none()),

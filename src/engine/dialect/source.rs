@@ -54,11 +54,7 @@ pub(crate) struct Source {
 impl Source {
     /// An empty buffer.
     pub(crate) fn new(tags: Tags) -> Self {
-        Self {
-            text: String::new(),
-            marks: Vec::new(),
-            tags,
-        }
+        Self { text: String::new(), marks: Vec::new(), tags }
     }
 
     /// Appends a piece. A tag token is also written as text, so that every offset means one thing.

@@ -52,10 +52,8 @@ where
 {
     // Columns of the result are computed together because they share a weight row.
     let mut by_row = vec![0f32; m * n];
-    by_row
-        .par_chunks_mut(ROWS_PER_TASK * n)
-        .zip(w.par_chunks(ROWS_PER_TASK * k))
-        .for_each(|(out, weights)| {
+    by_row.par_chunks_mut(ROWS_PER_TASK * n).zip(w.par_chunks(ROWS_PER_TASK * k)).for_each(
+        |(out, weights)| {
             let mut wide = vec![0f32; k];
             for (out, row) in out.chunks_exact_mut(n).zip(weights.chunks_exact(k)) {
                 row.convert_to_f32_slice(&mut wide);
@@ -63,7 +61,8 @@ where
                     *out = dot(x, &wide);
                 }
             }
-        });
+        },
+    );
     if n == 1 {
         return by_row;
     }
@@ -81,12 +80,7 @@ fn dot(a: &[f32], b: &[f32]) -> f32 {
     const LANES: usize = 16;
     let mut sums = [0f32; LANES];
     let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let tail: f32 = a_chunks
-        .remainder()
-        .iter()
-        .zip(b_chunks.remainder())
-        .map(|(a, b)| a * b)
-        .sum();
+    let tail: f32 = a_chunks.remainder().iter().zip(b_chunks.remainder()).map(|(a, b)| a * b).sum();
     for (a, b) in a_chunks.zip(b_chunks) {
         for i in 0..LANES {
             sums[i] += a[i] * b[i];

@@ -178,9 +178,7 @@ impl Metadata {
 
     /// An array of bools, if there; integers count by being non-zero.
     pub fn opt_bools(&self, key: &str) -> Result<Option<Vec<bool>>, EngineError> {
-        Ok(self
-            .opt_integers(key)?
-            .map(|v| v.into_iter().map(|n| n != 0).collect()))
+        Ok(self.opt_integers(key)?.map(|v| v.into_iter().map(|n| n != 0).collect()))
     }
 
     /// An array of numbers, if there.
@@ -210,7 +208,5 @@ impl Metadata {
 }
 
 fn missing(key: &str) -> EngineError {
-    EngineError::MissingKey {
-        key: key.to_string(),
-    }
+    EngineError::MissingKey { key: key.to_string() }
 }

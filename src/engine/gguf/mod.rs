@@ -62,12 +62,7 @@ impl GgufFile {
         let map =
             unsafe { memmap2::Mmap::map(&file) }.map_err(|e| EngineError::from_io(path, e))?;
         let parsed = read::parse(&map, path)?;
-        let index = parsed
-            .tensors
-            .iter()
-            .enumerate()
-            .map(|(i, t)| (t.name.clone(), i))
-            .collect();
+        let index = parsed.tensors.iter().enumerate().map(|(i, t)| (t.name.clone(), i)).collect();
         Ok(Self {
             path: path.to_path_buf(),
             map,

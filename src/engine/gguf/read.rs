@@ -31,11 +31,7 @@ pub(super) struct Parsed {
 
 /// Reads everything but the tensor data. `path` is for messages only.
 pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, EngineError> {
-    let mut cursor = Cursor {
-        bytes,
-        at: 0,
-        elements: 0,
-    };
+    let mut cursor = Cursor { bytes, at: 0, elements: 0 };
     check_magic(&mut cursor, path)?;
     let tensor_count = cursor.u64("header")?;
     let pair_count = cursor.u64("header")?;
@@ -43,12 +39,7 @@ pub(super) fn parse(bytes: &[u8], path: &Path) -> Result<Parsed, EngineError> {
     let metadata = read_metadata(&mut cursor, pair_count)?;
     cursor.check_count(tensor_count, MIN_TENSOR, "tensor table")?;
     let rows = read_rows(&mut cursor, tensor_count)?;
-    let tensors = place(
-        rows,
-        alignment(&metadata)?,
-        cursor.at as u64,
-        bytes.len() as u64,
-    )?;
+    let tensors = place(rows, alignment(&metadata)?, cursor.at as u64, bytes.len() as u64)?;
     Ok(Parsed { metadata, tensors })
 }
 
@@ -61,10 +52,7 @@ fn check_magic(cursor: &mut Cursor<'_>, path: &Path) -> Result<(), EngineError> 
             b"vers" => "it is a Git LFS pointer: run git lfs pull".to_string(),
             other => format!("it begins with bytes {other:02x?}"),
         };
-        return Err(EngineError::BadMagic {
-            path: path.to_path_buf(),
-            found,
-        });
+        return Err(EngineError::BadMagic { path: path.to_path_buf(), found });
     }
     cursor.at = 4;
     match cursor.u32("header")? {
@@ -116,12 +104,7 @@ fn read_rows(cursor: &mut Cursor<'_>, count: u64) -> Result<Vec<Row>, EngineErro
         if !seen.insert(name.clone()) {
             return Err(damaged(format!("tensor {name} appears twice")));
         }
-        rows.push(Row {
-            name,
-            shape,
-            dtype,
-            offset,
-        });
+        rows.push(Row { name, shape, dtype, offset });
     }
     Ok(rows)
 }
@@ -139,21 +122,14 @@ fn place(rows: Vec<Row>, align: u64, end: u64, file: u64) -> Result<Vec<TensorIn
     let mut needed = (base, String::new());
     let mut tensors = Vec::with_capacity(rows.len());
     for row in rows {
-        let outside = |detail: String| EngineError::TensorOutside {
-            tensor: row.name.clone(),
-            detail,
-        };
+        let outside =
+            |detail: String| EngineError::TensorOutside { tensor: row.name.clone(), detail };
         if !row.offset.is_multiple_of(align) {
-            return Err(outside(format!(
-                "offset {} is not aligned to {align}",
-                row.offset
-            )));
+            return Err(outside(format!("offset {} is not aligned to {align}", row.offset)));
         }
         let size = byte_size(&row)?;
         let start = base.checked_add(row.offset);
-        let stop = start
-            .and_then(|s| s.checked_add(size))
-            .filter(|&s| s < i64::MAX as u64);
+        let stop = start.and_then(|s| s.checked_add(size)).filter(|&s| s < i64::MAX as u64);
         let (Some(start), Some(stop)) = (start, stop) else {
             return Err(outside(format!("offset {}, {size} bytes", row.offset)));
         };
@@ -169,16 +145,8 @@ fn place(rows: Vec<Row>, align: u64, end: u64, file: u64) -> Result<Vec<TensorIn
         });
     }
     if needed.0 > file && !tensors.is_empty() {
-        let what = if needed.1.is_empty() {
-            "data".into()
-        } else {
-            format!("tensor {}", needed.1)
-        };
-        return Err(EngineError::Truncated {
-            what,
-            expected: needed.0,
-            actual: file,
-        });
+        let what = if needed.1.is_empty() { "data".into() } else { format!("tensor {}", needed.1) };
+        return Err(EngineError::Truncated { what, expected: needed.0, actual: file });
     }
     Ok(tensors)
 }
@@ -186,24 +154,16 @@ fn place(rows: Vec<Row>, align: u64, end: u64, file: u64) -> Result<Vec<TensorIn
 /// Bytes of a tensor's data; 0 for an unknown type, which no loader accepts.
 fn byte_size(row: &Row) -> Result<u64, EngineError> {
     let bad = |what: &str| damaged(format!("tensor {} {what}", row.name));
-    let elements = row
-        .shape
-        .iter()
-        .try_fold(1u64, |n, &d| n.checked_mul(d as u64));
+    let elements = row.shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d as u64));
     let elements = elements.ok_or_else(|| bad("is too large"))?;
     let Some((block, bytes)) = row.dtype.block() else {
         return Ok(0);
     };
     let width = row.shape.last().copied().unwrap_or(1);
     if !width.is_multiple_of(block) {
-        return Err(bad(&format!(
-            "has rows of {width}, which {} cannot hold",
-            row.dtype
-        )));
+        return Err(bad(&format!("has rows of {width}, which {} cannot hold", row.dtype)));
     }
-    (elements / block as u64)
-        .checked_mul(bytes as u64)
-        .ok_or_else(|| bad("is too large"))
+    (elements / block as u64).checked_mul(bytes as u64).ok_or_else(|| bad("is too large"))
 }
 
 fn damaged(what: String) -> EngineError {
@@ -248,9 +208,7 @@ impl<'a> Cursor<'a> {
 
     /// Refuses a count that cannot be true because even the smallest items would not fit.
     fn check_count(&self, count: u64, min_bytes: u64, what: &str) -> Result<(), EngineError> {
-        let needed = count
-            .saturating_mul(min_bytes)
-            .saturating_add(self.at as u64);
+        let needed = count.saturating_mul(min_bytes).saturating_add(self.at as u64);
         if needed > self.bytes.len() as u64 {
             return Err(EngineError::Truncated {
                 what: format!("{what} of {count} entries"),
@@ -293,21 +251,17 @@ impl<'a> Cursor<'a> {
         let count = self.u64(key)?;
         self.elements = self.elements.saturating_add(count);
         if self.elements > MAX_ELEMENTS {
-            return Err(damaged(format!(
-                "metadata key '{key}' has {count} elements"
-            )));
+            return Err(damaged(format!("metadata key '{key}' has {count} elements")));
         }
         self.check_count(count, kind.min_bytes(), key)?;
         let n = 0..count;
         Ok(match kind {
-            Kind::Array => Array::Nested(
-                n.map(|_| self.values(key, depth + 1))
-                    .collect::<Result<_, _>>()?,
-            ),
+            Kind::Array => {
+                Array::Nested(n.map(|_| self.values(key, depth + 1)).collect::<Result<_, _>>()?)
+            }
             Kind::Str => Array::Str(n.map(|_| self.text(key)).collect::<Result<_, _>>()?),
             Kind::Bool => Array::Bool(
-                n.map(|_| Ok(self.array::<1>(key)? != [0]))
-                    .collect::<Result<_, EngineError>>()?,
+                n.map(|_| Ok(self.array::<1>(key)? != [0])).collect::<Result<_, EngineError>>()?,
             ),
             Kind::Unsigned(w) => {
                 Array::Unsigned(n.map(|_| self.unsigned(w, key)).collect::<Result<_, _>>()?)
@@ -334,11 +288,7 @@ impl<'a> Cursor<'a> {
 
     fn float(&mut self, width: u64, what: &str) -> Result<f64, EngineError> {
         let bits = self.unsigned(width, what)?;
-        Ok(if width == 4 {
-            f64::from(f32::from_bits(bits as u32))
-        } else {
-            f64::from_bits(bits)
-        })
+        Ok(if width == 4 { f64::from(f32::from_bits(bits as u32)) } else { f64::from_bits(bits) })
     }
 }
 
@@ -370,9 +320,7 @@ impl Kind {
             11 => Self::Signed(8),
             12 => Self::Float(8),
             other => {
-                return Err(damaged(format!(
-                    "metadata key '{key}' has value type {other}"
-                )));
+                return Err(damaged(format!("metadata key '{key}' has value type {other}")));
             }
         })
     }

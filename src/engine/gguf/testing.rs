@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// A file under `tests/fixtures/mini-qwen35`.
 pub(crate) fn fixture(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/mini-qwen35")
-        .join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/mini-qwen35").join(name)
 }
 
 /// A file of the larger fixture set beside the repository, `None` (and a note) where it is absent.
@@ -18,10 +16,7 @@ pub(crate) fn shared_fixture(name: &str) -> Option<PathBuf> {
     if path.exists() {
         return Some(path);
     }
-    eprintln!(
-        "skipped: {} is absent (set TESSERA_MODEL_FIXTURES)",
-        path.display()
-    );
+    eprintln!("skipped: {} is absent (set TESSERA_MODEL_FIXTURES)", path.display());
     None
 }
 

@@ -48,10 +48,7 @@ fn every_metadata_type_is_read() {
         ("f32", Value::Float(0.5)),
         ("bool", Value::Bool(true)),
         ("text", Value::Str("读".to_string())),
-        (
-            "nested",
-            Value::Array(Array::Nested(vec![Array::Unsigned(vec![7, 9])])),
-        ),
+        ("nested", Value::Array(Array::Nested(vec![Array::Unsigned(vec![7, 9])]))),
         ("u64", Value::Unsigned(u64::MAX)),
         ("i64", Value::Signed(i64::MIN)),
         ("f64", Value::Float(0.25)),
@@ -64,10 +61,7 @@ fn every_metadata_type_is_read() {
 
 #[test]
 fn getters_name_the_key() {
-    let file = Writer::default()
-        .text("a.name", "x")
-        .raw("a.n", 5, &(-1i32).to_le_bytes())
-        .finish();
+    let file = Writer::default().text("a.name", "x").raw("a.n", 5, &(-1i32).to_le_bytes()).finish();
     let metadata = parse(&file).unwrap().metadata;
     assert_eq!(metadata.str("a.name").unwrap(), "x");
     assert_eq!(metadata.opt_usize("a.absent").unwrap(), None);
@@ -85,13 +79,7 @@ fn getters_name_the_key() {
 fn the_fixture_has_its_keys_and_tensors() {
     let file = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap();
     assert_eq!(file.architecture().unwrap(), "qwen35");
-    assert_eq!(
-        file.metadata()
-            .strings("tokenizer.ggml.tokens")
-            .unwrap()
-            .len(),
-        1032
-    );
+    assert_eq!(file.metadata().strings("tokenizer.ggml.tokens").unwrap().len(), 1032);
     let table = file.tensor("token_embd.weight").unwrap();
     assert_eq!(table.shape, [1032, 256]);
     let size: usize = file.tensors().iter().map(|t| file.bytes(t).len()).sum();
@@ -116,18 +104,9 @@ fn each_broken_head_has_its_own_message() {
     ] {
         assert!(message(&bytes).contains(words), "{}", message(&bytes));
     }
-    let missing = GgufFile::open(Path::new("no/such.gguf"))
-        .err()
-        .unwrap()
-        .to_string();
-    assert!(
-        missing.contains("not found") && missing.contains("no/such.gguf"),
-        "{missing}"
-    );
-    assert!(
-        GgufFile::open(Path::new(".")).is_err(),
-        "a folder is not a model"
-    );
+    let missing = GgufFile::open(Path::new("no/such.gguf")).err().unwrap().to_string();
+    assert!(missing.contains("not found") && missing.contains("no/such.gguf"), "{missing}");
+    assert!(GgufFile::open(Path::new(".")).is_err(), "a folder is not a model");
 }
 
 #[test]
@@ -146,30 +125,15 @@ fn hostile_counts_and_lengths_are_refused() {
     pairs[16..24].copy_from_slice(&huge);
     let row = |ne: &[u64], kind, offset| Writer::default().row("t", ne, kind, offset).finish();
     for (what, bytes) in [
-        (
-            "string length",
-            Writer::default().raw("k", 8, &huge).finish(),
-        ),
-        (
-            "array length",
-            Writer::default().raw("k", 9, &array).finish(),
-        ),
+        ("string length", Writer::default().raw("k", 8, &huge).finish()),
+        ("array length", Writer::default().raw("k", 9, &array).finish()),
         ("nesting", Writer::default().raw("k", 9, &deep).finish()),
         ("value type", Writer::default().raw("k", 99, &[]).finish()),
         ("tensor count", counts),
         ("pair count", pairs),
-        (
-            "duplicate key",
-            Writer::default().u32("k", 1).u32("k", 2).finish(),
-        ),
-        (
-            "alignment 0",
-            Writer::default().u32("general.alignment", 0).finish(),
-        ),
-        (
-            "alignment 3",
-            Writer::default().u32("general.alignment", 3).finish(),
-        ),
+        ("duplicate key", Writer::default().u32("k", 1).u32("k", 2).finish()),
+        ("alignment 0", Writer::default().u32("general.alignment", 0).finish()),
+        ("alignment 3", Writer::default().u32("general.alignment", 3).finish()),
         ("dimensions", row(&[1, 1, 1, 1, 1], 0, 0)),
         ("product", row(&[1 << 62, 1 << 62], 0, 0)),
         ("row width", row(&[33], 2, 0)),
@@ -177,13 +141,7 @@ fn hostile_counts_and_lengths_are_refused() {
         ("misaligned offset", row(&[8], 0, 4)),
         ("beyond the end", row(&[8], 0, 1 << 40)),
         ("no data", row(&[8], 0, 0)),
-        (
-            "duplicate tensor",
-            Writer::default()
-                .row("t", &[], 0, 0)
-                .row("t", &[], 0, 0)
-                .finish(),
-        ),
+        ("duplicate tensor", Writer::default().row("t", &[], 0, 0).row("t", &[], 0, 0).finish()),
     ] {
         assert!(parse(&bytes).is_err(), "{what} was accepted");
     }
@@ -195,10 +153,7 @@ fn a_cut_file_says_what_it_needs_and_has() {
     let bytes = std::fs::read(&path).unwrap();
     let cut = &bytes[..bytes.len() - 1000];
     let text = message(cut);
-    assert!(
-        text.contains("truncated") && text.contains(&cut.len().to_string()),
-        "{text}"
-    );
+    assert!(text.contains("truncated") && text.contains(&cut.len().to_string()), "{text}");
     assert!(text.contains(&bytes.len().to_string()), "{text}");
 }
 
@@ -208,10 +163,7 @@ fn no_cut_and_no_changed_byte_makes_the_reader_panic() {
     let first = GgufFile::open(&fixture("mini-q4k.gguf")).unwrap();
     let head = first.tensors().iter().map(|t| t.offset).min().unwrap();
     let step = head / 400;
-    for at in (0..head)
-        .step_by(step)
-        .chain([bytes.len() / 2, bytes.len() - 1])
-    {
+    for at in (0..head).step_by(step).chain([bytes.len() / 2, bytes.len() - 1]) {
         assert!(parse(&bytes[..at]).is_err(), "cut at {at}");
     }
     let mut numbers = Numbers(7);
@@ -219,11 +171,7 @@ fn no_cut_and_no_changed_byte_makes_the_reader_panic() {
         let mut broken = bytes[..head].to_vec();
         for _ in 0..=numbers.below(4) {
             let at = numbers.below(head);
-            broken[at] = if numbers.below(2) == 0 {
-                0xff
-            } else {
-                numbers.next() as u8
-            };
+            broken[at] = if numbers.below(2) == 0 { 0xff } else { numbers.next() as u8 };
         }
         // The tail of a real file follows, so that sizes can pass.
         broken.extend(&bytes[head..]);
@@ -246,23 +194,15 @@ fn supported_types_decode_as_the_reference_does() {
             Ok(linear) => linear,
             Err(error) => {
                 assert!(matches!(error, EngineError::TensorType { .. }), "{error}");
-                assert!(
-                    error.to_string().contains(&format!("type {name},")),
-                    "{error}"
-                );
+                assert!(error.to_string().contains(&format!("type {name},")), "{error}");
                 refused.push(name);
                 continue;
             }
         };
         let want = load_f32(&file, file.tensor(&format!("f32.{name}")).unwrap(), &device).unwrap();
         let want: Vec<f32> = want.flatten_all().unwrap().to_vec1().unwrap();
-        let got: Vec<f32> = linear
-            .embed(&[0, 1, 2])
-            .unwrap()
-            .flatten_all()
-            .unwrap()
-            .to_vec1()
-            .unwrap();
+        let got: Vec<f32> =
+            linear.embed(&[0, 1, 2]).unwrap().flatten_all().unwrap().to_vec1().unwrap();
         for (i, (got, want)) in got.iter().zip(&want).enumerate() {
             let ulp = want.abs() * f32::EPSILON;
             assert!((got - want).abs() <= ulp, "{name}[{i}]: {got} for {want}");
@@ -276,10 +216,7 @@ fn supported_types_decode_as_the_reference_does() {
     decoded.sort_unstable();
     let all = "BF16 F16 Q2_K Q3_K Q4_0 Q4_1 Q4_K Q5_0 Q5_1 Q5_K Q6_K Q8_0";
     assert_eq!(decoded.join(" "), all);
-    assert!(
-        refused.contains(&"IQ4_XS") && refused.len() >= 10,
-        "{refused:?}"
-    );
+    assert!(refused.contains(&"IQ4_XS") && refused.len() >= 10, "{refused:?}");
 }
 
 /// `Exact` products must equal the dot product of decoded weights, for few and for many rows.
@@ -289,15 +226,8 @@ fn check_product(linear: &Linear, act: &Tensor, weights: &[f32], rows: usize, na
     let act: Vec<f32> = act.to_vec1().unwrap();
     for row in &y {
         for (y, w) in row.iter().zip(weights.chunks(act.len())) {
-            let exact: f64 = w
-                .iter()
-                .zip(&act)
-                .map(|(w, a)| f64::from(*w) * f64::from(*a))
-                .sum();
-            assert!(
-                (f64::from(*y) - exact).abs() < 1e-5,
-                "{name}: {y} for {exact}"
-            );
+            let exact: f64 = w.iter().zip(&act).map(|(w, a)| f64::from(*w) * f64::from(*a)).sum();
+            assert!((f64::from(*y) - exact).abs() < 1e-5, "{name}: {y} for {exact}");
         }
     }
     assert_eq!(y.len(), rows);
@@ -320,36 +250,18 @@ fn a_large_matrix_is_multiplied_in_blocks() {
         .collect();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("one.gguf");
-    let bytes = Writer::default()
-        .tensor("w", &[columns as u64, rows as u64], 30, &raw)
-        .finish();
+    let bytes = Writer::default().tensor("w", &[columns as u64, rows as u64], 30, &raw).finish();
     std::fs::write(&path, bytes).unwrap();
     let file = GgufFile::open(&path).unwrap();
-    let linear = Linear::load(
-        &file,
-        file.tensor("w").unwrap(),
-        &Device::Cpu,
-        Numerics::Fast,
-    )
-    .unwrap();
+    let linear =
+        Linear::load(&file, file.tensor("w").unwrap(), &Device::Cpu, Numerics::Fast).unwrap();
     let x: Vec<f32> = (0..6 * columns).map(|_| numbers.signed()).collect();
     let x = Tensor::from_vec(x, (6, columns), &Device::Cpu).unwrap();
-    let want = x
-        .matmul(&half.to_dtype(DType::F32).unwrap().t().unwrap())
-        .unwrap();
+    let want = x.matmul(&half.to_dtype(DType::F32).unwrap().t().unwrap()).unwrap();
     for n in [1, 3, 6] {
         let got = linear.forward(&x.narrow(0, 0, n).unwrap()).unwrap();
-        let gap = (got - want.narrow(0, 0, n).unwrap())
-            .unwrap()
-            .abs()
-            .unwrap();
-        let gap = gap
-            .flatten_all()
-            .unwrap()
-            .max(0)
-            .unwrap()
-            .to_scalar::<f32>()
-            .unwrap();
+        let gap = (got - want.narrow(0, 0, n).unwrap()).unwrap().abs().unwrap();
+        let gap = gap.flatten_all().unwrap().max(0).unwrap().to_scalar::<f32>().unwrap();
         assert!(gap < 1e-3, "{n} rows: {gap}");
     }
 }

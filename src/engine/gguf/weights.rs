@@ -61,24 +61,16 @@ impl Linear {
         };
         let bytes = file.bytes(info);
         let weight = match dense_type(info.dtype) {
-            Some(dtype) => Weight::Dense(Tensor::from_raw_buffer(
-                bytes,
-                dtype,
-                &[rows, columns],
-                device,
-            )?),
+            Some(dtype) => {
+                Weight::Dense(Tensor::from_raw_buffer(bytes, dtype, &[rows, columns], device)?)
+            }
             None => {
                 let dtype = quantized_type(info)?;
                 let storage = QStorage::from_data(Cow::Borrowed(bytes), device, dtype)?;
                 Weight::Quantized(Arc::new(QTensor::new(storage, (rows, columns))?), numerics)
             }
         };
-        Ok(Self {
-            name: info.name.clone(),
-            weight,
-            rows,
-            columns,
-        })
+        Ok(Self { name: info.name.clone(), weight, rows, columns })
     }
 
     /// Outputs.
@@ -129,9 +121,7 @@ impl Linear {
         if values.iter().all(|x| x.is_finite()) {
             return Ok(());
         }
-        Err(EngineError::NonFiniteInput {
-            tensor: self.name.clone(),
-        })
+        Err(EngineError::NonFiniteInput { tensor: self.name.clone() })
     }
 
     fn by_blocks(&self, x: &Tensor) -> Result<Tensor, EngineError> {
@@ -148,11 +138,7 @@ impl Linear {
             };
             parts.push(x.matmul(&block.t()?)?);
         }
-        Ok(if parts.len() == 1 {
-            parts.remove(0)
-        } else {
-            Tensor::cat(&parts, 1)?
-        })
+        Ok(if parts.len() == 1 { parts.remove(0) } else { Tensor::cat(&parts, 1)? })
     }
 }
 
@@ -171,18 +157,11 @@ pub fn load_f32(
 
 /// Refuses a tensor whose type cannot be computed with. Errors: tensor type.
 pub fn check_type(info: &TensorInfo) -> Result<(), EngineError> {
-    if dense_type(info.dtype).is_some() {
-        Ok(())
-    } else {
-        quantized_type(info).map(|_| ())
-    }
+    if dense_type(info.dtype).is_some() { Ok(()) } else { quantized_type(info).map(|_| ()) }
 }
 
 fn refuse(info: &TensorInfo) -> EngineError {
-    EngineError::TensorType {
-        tensor: info.name.clone(),
-        dtype: info.dtype.to_string(),
-    }
+    EngineError::TensorType { tensor: info.name.clone(), dtype: info.dtype.to_string() }
 }
 
 fn dense_type(dtype: GgmlType) -> Option<DType> {

@@ -15,10 +15,7 @@ fn options(tags: Tags, thinking_open: bool) -> ParserOptions {
         json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
     ParserOptions {
         dialect: Dialect::QwenXml,
-        tools: vec![
-            spec("read", read),
-            spec("check", json!({"type": "object", "properties": {}})),
-        ],
+        tools: vec![spec("read", read), spec("check", json!({"type": "object", "properties": {}}))],
         thinking_open,
         tags,
     }
@@ -77,26 +74,16 @@ fn a_call_is_shown_while_it_is_written_and_closed_when_the_next_begins() {
     assert_eq!(
         shown,
         [
-            ParserEvent::CallStarted {
-                name: "read".into()
-            },
+            ParserEvent::CallStarted { name: "read".into() },
             ParserEvent::CallDelta("<tool_call>\n<function=read>\n<parameter=path>\n".into()),
         ]
     );
-    let closed = text(
-        &mut parser,
-        "a.rs\n</parameter>\n</function>\n</tool_call>\nAnd:\n",
-    );
+    let closed = text(&mut parser, "a.rs\n</parameter>\n</function>\n</tool_call>\nAnd:\n");
     assert_eq!(call_names(&closed), Vec::<String>::new());
     let next = text(&mut parser, "<tool_call>\n<function=check>");
     assert_eq!(call_names(&next), ["read"]);
     assert!(next.contains(&answer("\nAnd:\n")), "{next:?}");
-    assert!(
-        next.contains(&ParserEvent::CallStarted {
-            name: "check".into()
-        }),
-        "{next:?}"
-    );
+    assert!(next.contains(&ParserEvent::CallStarted { name: "check".into() }), "{next:?}");
     let rest = text(&mut parser, "\n</function>\n</tool_call>");
     assert_eq!(call_names(&rest), Vec::<String>::new());
     assert_eq!(call_names(&parser.finish(End::Stop)), ["check"]);
@@ -106,27 +93,18 @@ fn a_call_is_shown_while_it_is_written_and_closed_when_the_next_begins() {
 fn rehearsed_calls_in_thinking_are_handed_out_once_text_follows() {
     let mut parser = Parser::new(options(Tags::ByText, true));
     let call = format!("<tool_call>{READ}</tool_call>");
-    assert_eq!(
-        text(&mut parser, &format!("so {call}\n")),
-        [thinking("so ")]
-    );
+    assert_eq!(text(&mut parser, &format!("so {call}\n")), [thinking("so ")]);
     assert_eq!(text(&mut parser, "no"), [thinking(&format!("{call}\nno"))]);
 }
 
 #[test]
 fn a_call_token_ends_thinking() {
     let mut parser = Parser::new(options(Tags::ByToken, true));
-    assert_eq!(
-        text(&mut parser, "write <tool_call> then"),
-        [thinking("write <tool_call> then")]
-    );
+    assert_eq!(text(&mut parser, "write <tool_call> then"), [thinking("write <tool_call> then")]);
     let events = parser.push(Piece::Tag(Tag::CallOpen));
     assert_eq!(
         events,
-        [
-            ParserEvent::Repair("implicit_think_close".into()),
-            ParserEvent::ThinkingDone
-        ]
+        [ParserEvent::Repair("implicit_think_close".into()), ParserEvent::ThinkingDone]
     );
     text(&mut parser, READ);
     parser.push(Piece::Tag(Tag::CallClose));
@@ -140,10 +118,7 @@ fn text_that_looks_like_a_tag_is_text_where_tags_are_tokens() {
     let mut parser = Parser::new(options(Tags::ByToken, true));
     let quoted = format!("</think><tool_call>{READ}</tool_call><tool_response>");
     assert_eq!(text(&mut parser, &quoted), [thinking(&quoted)]);
-    assert_eq!(
-        parser.push(Piece::Tag(Tag::ThinkClose)),
-        [ParserEvent::ThinkingDone]
-    );
+    assert_eq!(parser.push(Piece::Tag(Tag::ThinkClose)), [ParserEvent::ThinkingDone]);
     assert_eq!(text(&mut parser, "</think> ok"), [answer("</think> ok")]);
     assert_eq!(parser.finish(End::Stop), []);
 }
@@ -185,12 +160,6 @@ fn a_call_token_without_a_call_is_a_problem_and_a_made_up_result_ends_the_answer
 
 #[test]
 fn the_dialect_is_told_from_the_template() {
-    assert_eq!(
-        Dialect::detect("… <function=example_function_name> …"),
-        Dialect::QwenXml
-    );
-    assert_eq!(
-        Dialect::detect("… {\"name\": <function-name>, …"),
-        Dialect::HermesJson
-    );
+    assert_eq!(Dialect::detect("… <function=example_function_name> …"), Dialect::QwenXml);
+    assert_eq!(Dialect::detect("… {\"name\": <function-name>, …"), Dialect::HermesJson);
 }

@@ -47,10 +47,8 @@ fn the_same_target_again_leaves_a_token_to_compute() {
 
 #[test]
 fn without_snapshots_a_difference_starts_anew() {
-    for mut state in [
-        state(Reciter::new(&[]).without_rewind(), 1000),
-        state(Reciter::new(&[]), 0),
-    ] {
+    for mut state in [state(Reciter::new(&[]).without_rewind(), 1000), state(Reciter::new(&[]), 0)]
+    {
         read(&mut state, &[1, 2]);
         read(&mut state, &[3, 4]);
         assert_eq!(state.rewind_to(&[1, 2, 3, 5]), 0);

@@ -13,10 +13,7 @@ fn growing() -> Vec<Vec<Message>> {
         args: args.as_object().unwrap().clone(),
     };
     let steps = [
-        vec![
-            Message::system("Be brief."),
-            Message::user("What is in a.rs?"),
-        ],
+        vec![Message::system("Be brief."), Message::user("What is in a.rs?")],
         vec![
             Message::assistant("先读。", "Let me look.", vec![call(1)]),
             Message::tool(CallId(1), "fn main() {}\n"),
@@ -25,10 +22,7 @@ fn growing() -> Vec<Vec<Message>> {
             Message::assistant("简单。", "A main function; <|im_end|> too.", vec![]),
             Message::user("Thanks. And b.rs?"),
         ],
-        vec![
-            Message::assistant("无。", "There is none.", vec![]),
-            Message::user("Bye"),
-        ],
+        vec![Message::assistant("无。", "There is none.", vec![]), Message::user("Bye")],
     ];
     let mut all = Vec::new();
     let grown = steps.into_iter().map(|step| {
@@ -57,9 +51,7 @@ fn answer(
     let all = template.render(&all, tokenizer.markup()).unwrap().0;
     let text = all.strip_prefix(before).unwrap();
     let end = text.rfind("<|im_end|>").unwrap();
-    tokenizer
-        .encode(&MarkedText(text[..end].to_string()))
-        .unwrap()
+    tokenizer.encode(&MarkedText(text[..end].to_string())).unwrap()
 }
 
 /// Plays the conversation through a log; returns the plans.
@@ -68,10 +60,7 @@ fn play(template: &Template, tokenizer: &Tokenizer, tools: &[ToolSpec]) -> (Log,
     let conversations = growing();
     let mut plans = Vec::new();
     for (i, messages) in conversations.iter().enumerate() {
-        let asked = Request {
-            tools: tools.to_vec(),
-            ..request(messages)
-        };
+        let asked = Request { tools: tools.to_vec(), ..request(messages) };
         let plan = log.plan(&asked, template, tokenizer).unwrap();
         if let Some(next) = conversations.get(i + 1) {
             let message = &next[messages.len()];
@@ -79,10 +68,7 @@ fn play(template: &Template, tokenizer: &Tokenizer, tools: &[ToolSpec]) -> (Log,
             let ids = answer(&full.unwrap().0, message, &asked, template, tokenizer);
             // The engine gives calls no ids and streams white space as it comes.
             let mut streamed = message.clone();
-            streamed
-                .calls
-                .iter_mut()
-                .for_each(|call| call.id = CallId(0));
+            streamed.calls.iter_mut().for_each(|call| call.id = CallId(0));
             streamed.text.push('\n');
             log.commit(&asked, &plan, &ids, streamed);
         }
@@ -103,13 +89,8 @@ fn tools() -> Vec<ToolSpec> {
 fn log_equals_full_rendering(template: &Template, tokenizer: &Tokenizer) {
     let (_, plans) = play(template, tokenizer, &tools());
     for (plan, messages) in plans.iter().zip(growing()) {
-        let asked = Request {
-            tools: tools(),
-            ..request(&messages)
-        };
-        let full = template
-            .render(&conversation(&asked, &messages), tokenizer.markup())
-            .unwrap();
+        let asked = Request { tools: tools(), ..request(&messages) };
+        let full = template.render(&conversation(&asked, &messages), tokenizer.markup()).unwrap();
         assert_eq!(tokenizer.decode(&plan.tokens), full.plain());
         assert_eq!(plan.tokens, tokenizer.encode(&full).unwrap());
         assert!(plan.thinking_open);
@@ -125,10 +106,9 @@ fn for_a_template_that_keeps_history_the_log_is_the_full_rendering() {
 
 #[test]
 fn for_the_recorded_template_and_vocabulary_too() {
-    let (Some(path), Some(tokenizer)) = (
-        shared_fixture("chat-templates/qwen3.8.jinja"),
-        real_tokenizer(),
-    ) else {
+    let (Some(path), Some(tokenizer)) =
+        (shared_fixture("chat-templates/qwen3.8.jinja"), real_tokenizer())
+    else {
         return;
     };
     let source = std::fs::read_to_string(path).unwrap();
@@ -146,10 +126,7 @@ fn a_template_that_drops_thinking_does_not_make_the_log_forget() {
     for source in sources {
         let (_, plans) = play(&Template::new(&source, None).unwrap(), &tokenizer, &[]);
         for pair in plans.windows(2) {
-            assert!(
-                pair[1].tokens.starts_with(&pair[0].tokens),
-                "history was rewritten"
-            );
+            assert!(pair[1].tokens.starts_with(&pair[0].tokens), "history was rewritten");
         }
         let last = tokenizer.decode(&plans[3].tokens);
         let tail = "无。\n</think>\n\nThere is none.<|im_end|>\n<|im_start|>user\nBye<|im_end|>\n\
@@ -167,29 +144,16 @@ fn what_the_model_wrote_stays_as_it_was_tokenised() {
     let first = request(&[Message::user("a")]);
     let plan = log.plan(&first, &template, &tokenizer).unwrap();
     // Odd white space and a call that no template would render like this.
-    let odd = tokenizer
-        .encode_trusted(" \n x\n</think>\n\n\n y  ")
-        .unwrap();
-    log.commit(
-        &first,
-        &plan,
-        &odd,
-        Message::assistant(" \n x", "y  ", vec![]),
-    );
-    let second = request(&[
-        Message::user("a"),
-        Message::assistant("x", "y", vec![]),
-        Message::user("b"),
-    ]);
+    let odd = tokenizer.encode_trusted(" \n x\n</think>\n\n\n y  ").unwrap();
+    log.commit(&first, &plan, &odd, Message::assistant(" \n x", "y  ", vec![]));
+    let second =
+        request(&[Message::user("a"), Message::assistant("x", "y", vec![]), Message::user("b")]);
     let next = log.plan(&second, &template, &tokenizer).unwrap();
     let logged = [plan.tokens.as_slice(), &odd].concat();
     assert_eq!(next.logged, logged.len());
     assert!(next.tokens.starts_with(&logged));
     let rest = tokenizer.decode(&next.tokens[logged.len()..]);
-    assert_eq!(
-        rest,
-        "<|im_end|>\n<|im_start|>user\nb<|im_end|>\n<|im_start|>assistant\n<think>\n"
-    );
+    assert_eq!(rest, "<|im_end|>\n<|im_start|>user\nb<|im_end|>\n<|im_start|>assistant\n<think>\n");
 }
 
 #[test]
@@ -198,30 +162,19 @@ fn another_conversation_is_rendered_anew_or_from_an_earlier_end() {
     let template = Template::new(KEEP, None).unwrap();
     let (log, _) = play(&template, &tokenizer, &tools());
     let grown = growing();
-    let whole = Request {
-        tools: tools(),
-        ..request(&grown[3])
-    };
+    let whole = Request { tools: tools(), ..request(&grown[3]) };
     let logged = |change: &dyn Fn(&mut Request)| {
         let mut asked = whole.clone();
         change(&mut asked);
-        log.plan(&asked, &template, &tokenizer)
-            .unwrap()
-            .logged_messages
+        log.plan(&asked, &template, &tokenizer).unwrap().logged_messages
     };
     assert_eq!(logged(&|_| ()), 7);
-    assert_eq!(
-        logged(&|asked| asked.messages[7] = Message::user("Stay")),
-        7
-    );
+    assert_eq!(logged(&|asked| asked.messages[7] = Message::user("Stay")), 7);
     assert_eq!(logged(&|asked| asked.messages[6].text = "edited".into()), 5);
     assert_eq!(logged(&|asked| asked.messages.truncate(4)), 3);
     // The last message of the request is an answer: there is nothing to say after it.
     assert_eq!(logged(&|asked| asked.messages.truncate(3)), 0);
-    assert_eq!(
-        logged(&|asked| asked.messages[0] = Message::system("Be long.")),
-        0
-    );
+    assert_eq!(logged(&|asked| asked.messages[0] = Message::system("Be long.")), 0);
     assert_eq!(logged(&|asked| asked.tools.clear()), 0);
     assert_eq!(logged(&|asked| asked.effort = Effort::Low), 0);
 }
@@ -230,16 +183,8 @@ fn another_conversation_is_rendered_anew_or_from_an_earlier_end() {
 fn thinking_off_leaves_no_block_open() {
     let tokenizer = byte_tokenizer();
     let template = Template::new(KEEP, None).unwrap();
-    let asked = Request {
-        effort: Effort::Off,
-        ..request(&[Message::user("<think>")])
-    };
-    assert!(
-        !Log::default()
-            .plan(&asked, &template, &tokenizer)
-            .unwrap()
-            .thinking_open
-    );
+    let asked = Request { effort: Effort::Off, ..request(&[Message::user("<think>")]) };
+    assert!(!Log::default().plan(&asked, &template, &tokenizer).unwrap().thinking_open);
 }
 
 #[test]
@@ -252,9 +197,7 @@ fn a_sentinel_in_the_text_only_costs_a_full_rendering() {
     log.commit(&first, &plan, &[65], Message::assistant("", "A", vec![]));
     let mut messages = first.messages.clone();
     messages.extend([Message::assistant("", "A", vec![]), Message::user("b")]);
-    let next = log
-        .plan(&request(&messages), &template, &tokenizer)
-        .unwrap();
+    let next = log.plan(&request(&messages), &template, &tokenizer).unwrap();
     assert_eq!(next.logged, 0);
     assert!(tokenizer.decode(&next.tokens).contains(SENTINEL));
 }

@@ -43,59 +43,34 @@ fn steps_are_played_in_order_through_the_parser() {
         let first = play(&engine, "one", Cancel::new());
         let (thinking, text, kinds) = summary(&first);
         assert_eq!((thinking.trim(), text.trim()), ("先看。", "Hello."));
-        assert_eq!(
-            kinds,
-            ["prefill", "thinking", "thinking done", "text", "finished"]
-        );
+        assert_eq!(kinds, ["prefill", "thinking", "thinking done", "text", "finished"]);
         let second = play(&engine, "two", Cancel::new());
         assert_eq!(summary(&second).1.trim(), "cut sh");
         let cut = |event: &EngineEvent| {
-            matches!(
-                event,
-                EngineEvent::Finished {
-                    reason: FinishReason::Length,
-                    ..
-                }
-            )
+            matches!(event, EngineEvent::Finished { reason: FinishReason::Length, .. })
         };
         assert!(second.last().is_some_and(cut), "{second:?}");
         let third = play(&engine, "three", Cancel::new());
-        let failed = EngineEvent::Failed {
-            message: "out of memory".into(),
-        };
+        let failed = EngineEvent::Failed { message: "out of memory".into() };
         assert_eq!(third.last(), Some(&failed));
         assert!(matches!(
             play(&engine, "four", Cancel::new()).as_slice(),
             [EngineEvent::Failed { .. }]
         ));
-        let asked: Vec<String> = engine
-            .requests()
-            .iter()
-            .map(|request| request.messages[0].text.clone())
-            .collect();
+        let asked: Vec<String> =
+            engine.requests().iter().map(|request| request.messages[0].text.clone()).collect();
         assert_eq!(asked, ["one", "two", "three", "four"]);
     }
 }
 
 #[test]
 fn a_delay_can_be_cancelled() {
-    let step = ScriptStep {
-        text: "a b c d".into(),
-        chunk: 1,
-        ..ScriptStep::default()
-    };
-    let script = Script {
-        delay_ms: 60_000,
-        steps: vec![step],
-        ..Script::default()
-    };
+    let step = ScriptStep { text: "a b c d".into(), chunk: 1, ..ScriptStep::default() };
+    let script = Script { delay_ms: 60_000, steps: vec![step], ..Script::default() };
     let engine = ScriptedEngine::new(script);
     let cancel = Cancel::new();
     let mut stream = engine.generate(request(&[Message::user("a")]), cancel.clone());
-    assert!(matches!(
-        stream.blocking_recv(),
-        Some(EngineEvent::Prefill { .. })
-    ));
+    assert!(matches!(stream.blocking_recv(), Some(EngineEvent::Prefill { .. })));
     cancel.cancel();
     let began = Instant::now();
     let mut last = None;
@@ -103,13 +78,7 @@ fn a_delay_can_be_cancelled() {
         last = Some(event);
     }
     assert!(began.elapsed() < Duration::from_secs(1));
-    assert!(matches!(
-        last,
-        Some(EngineEvent::Finished {
-            reason: FinishReason::Cancelled,
-            ..
-        })
-    ));
+    assert!(matches!(last, Some(EngineEvent::Finished { reason: FinishReason::Cancelled, .. })));
 }
 
 #[test]
@@ -120,26 +89,15 @@ fn a_wrong_script_names_file_and_fault() {
         ("bad.toml", "name = 'x'", "steps"),
     ] {
         let message = script(name, text).unwrap_err().to_string();
-        assert!(
-            message.contains(name) && message.contains(fault),
-            "{message}"
-        );
+        assert!(message.contains(name) && message.contains(fault), "{message}");
     }
-    assert!(
-        Script::read(Path::new("no/such.toml"))
-            .unwrap_err()
-            .to_string()
-            .contains("no/such")
-    );
+    assert!(Script::read(Path::new("no/such.toml")).unwrap_err().to_string().contains("no/such"));
 }
 
 #[test]
 fn loading_is_over_at_once() {
     let engine = ScriptedEngine::new(Script::default());
     let mut loading = engine.loading();
-    assert!(matches!(
-        loading.blocking_recv(),
-        Some(EngineEvent::Ready(_))
-    ));
+    assert!(matches!(loading.blocking_recv(), Some(EngineEvent::Ready(_))));
     assert!(loading.blocking_recv().is_none());
 }

@@ -12,18 +12,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Registers everything on `environment`.
 pub(super) fn add_to(environment: &mut Environment<'static>) {
     environment.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-    environment.add_function(
-        "raise_exception",
-        |message: String| -> Result<Value, Error> { Err(Error::new(RAISED, message)) },
-    );
+    environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
+        Err(Error::new(RAISED, message))
+    });
     environment.add_filter("tojson", to_json);
     // Read once: a prompt must not change at midnight, in the middle of a conversation.
-    let seconds = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_secs());
-    environment.add_function("strftime_now", move |format: String| {
-        strftime(&format, seconds)
-    });
+    let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_secs());
+    environment.add_function("strftime_now", move |format: String| strftime(&format, seconds));
 }
 
 /// The kind that `raise_exception` uses; no other part of minijinja raises it here.
@@ -111,22 +106,12 @@ fn strftime(format: &str, seconds: u64) -> String {
         "November",
         "December",
     ];
-    const DAYS: &[&str] = &[
-        "Thursday",
-        "Friday",
-        "Saturday",
-        "Sunday",
-        "Monday",
-        "Tuesday",
-        "Wednesday",
-    ];
+    const DAYS: &[&str] =
+        &["Thursday", "Friday", "Saturday", "Sunday", "Monday", "Tuesday", "Wednesday"];
     let (days, second) = (seconds / 86_400, seconds % 86_400);
     let (year, month, day) = civil(days);
     let named = |names: &[&'static str], i: u64| {
-        usize::try_from(i)
-            .ok()
-            .and_then(|i| names.get(i).copied())
-            .unwrap_or("")
+        usize::try_from(i).ok().and_then(|i| names.get(i).copied()).unwrap_or("")
     };
     let (month_name, day_name) = (named(MONTHS, month - 1), named(DAYS, days % 7));
     let mut out = String::new();
@@ -195,10 +180,7 @@ mod tests {
             let context = Value::from(minijinja::value::Serde(serde_json::json!({"v": value})));
             environment.render_str(template, context).unwrap()
         };
-        assert_eq!(
-            render("{{ v | tojson }}"),
-            r#"{"b": [1, 2.5, "<é'\n"], "a": {}, "n": null}"#
-        );
+        assert_eq!(render("{{ v | tojson }}"), r#"{"b": [1, 2.5, "<é'\n"], "a": {}, "n": null}"#);
         assert_eq!(
             render("{{ v | tojson(indent=2) }}"),
             "{\n  \"b\": [\n    1,\n    2.5,\n    \"<é'\\n\"\n  ],\n  \"a\": {},\n  \"n\": null\n}"

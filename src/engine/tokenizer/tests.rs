@@ -51,9 +51,8 @@ fn known_texts_have_their_known_ids() {
         return;
     };
     let chat = "<|im_start|>user\nHello<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n";
-    let chat_ids = [
-        248_045, 846, 198, 9419, 248_046, 198, 248_045, 74_455, 198, 248_068, 271, 248_069, 271,
-    ];
+    let chat_ids =
+        [248_045, 846, 198, 9419, 248_046, 198, 248_045, 74_455, 198, 248_068, 271, 248_069, 271];
     assert_eq!(tokenizer.encode_trusted(chat).unwrap(), chat_ids);
     let odd = "Hello! 毕老师！1 + 1 = 2 ĠÑĤÐ²ÑĬÑĢ";
     let odd_ids = [
@@ -73,13 +72,9 @@ fn specials_ends_tags_and_padding_are_known() {
     assert_eq!(tokenizer.tag(248_058), Some(Tag::CallOpen));
     assert_eq!(tokenizer.tag(248_069), Some(Tag::ThinkClose));
     assert_eq!(tokenizer.special("<tool_response>"), Some(248_066));
-    for (id, padding) in [
-        (0, false),
-        (248_076, false),
-        (248_077, true),
-        (248_319, true),
-        (1 << 20, true),
-    ] {
+    for (id, padding) in
+        [(0, false), (248_076, false), (248_077, true), (248_319, true), (1 << 20, true)]
+    {
         assert_eq!(tokenizer.is_padding(id), padding, "{id}");
     }
 }
@@ -100,38 +95,26 @@ fn a_rank_list_of_llama_cpp_is_met_except_for_decomposed_accents() {
     let mut wrong = Vec::new();
     let mut count = 0;
     for (text, ids) in texts.iter().zip(expected.lines()) {
-        let ids: Vec<u32> = ids
-            .split_whitespace()
-            .map(|id| id.parse().unwrap())
-            .collect();
+        let ids: Vec<u32> = ids.split_whitespace().map(|id| id.parse().unwrap()).collect();
         count += 1;
         if tokenizer.encode_plain(text).unwrap() != ids {
             wrong.push(*text);
         }
     }
     // We normalise to NFC, llama.cpp does not.
-    assert!(
-        wrong
-            .iter()
-            .all(|text| text.nfc().collect::<String>() != **text),
-        "{wrong:?}"
-    );
+    assert!(wrong.iter().all(|text| text.nfc().collect::<String>() != **text), "{wrong:?}");
     assert_eq!((count, wrong.len()), (50, 3), "{wrong:?}");
 }
 
 #[test]
 fn literal_specials_stay_text() {
-    for tokenizer in [Some(&byte_tokenizer()), real_tokenizer()]
-        .into_iter()
-        .flatten()
-    {
+    for tokenizer in [Some(&byte_tokenizer()), real_tokenizer()].into_iter().flatten() {
         for name in tokenizer.specials.keys() {
             let text = format!("a {name}b\n{name}{name}");
             let protected = MarkedText(tokenizer.markup().protect(&text));
-            for ids in [
-                tokenizer.encode_plain(&text).unwrap(),
-                tokenizer.encode(&protected).unwrap(),
-            ] {
+            for ids in
+                [tokenizer.encode_plain(&text).unwrap(), tokenizer.encode(&protected).unwrap()]
+            {
                 let special = |id: &u32| tokenizer.specials.values().any(|s| s == id);
                 assert!(!ids.iter().any(special), "{name}");
                 assert_eq!(tokenizer.decode(&ids), text);
@@ -142,10 +125,7 @@ fn literal_specials_stay_text() {
 
 #[test]
 fn what_a_file_leaves_out_is_named() {
-    let unknown = Vocabulary {
-        merges: vec![("zz".into(), "y".into())],
-        ..byte_vocabulary()
-    };
+    let unknown = Vocabulary { merges: vec![("zz".into(), "y".into())], ..byte_vocabulary() };
     let message = Tokenizer::new(unknown).err().unwrap().to_string();
     assert!(message.contains("zz"), "{message}");
     let tokenizer = byte_tokenizer();

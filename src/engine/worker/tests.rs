@@ -11,10 +11,7 @@ use std::time::{Duration, Instant};
 /// An engine around `model`.
 fn engine(model: Reciter) -> LocalEngine {
     let (engine, mut loading) = start(Some(64), move |_, _| Ok(loaded(model, KEEP)));
-    assert!(matches!(
-        loading.blocking_recv(),
-        Some(EngineEvent::Ready(_))
-    ));
+    assert!(matches!(loading.blocking_recv(), Some(EngineEvent::Ready(_))));
     engine
 }
 
@@ -32,16 +29,9 @@ fn run_request(engine: &LocalEngine, request: Request) -> Vec<EngineEvent> {
 
 fn ending(events: &[EngineEvent]) -> (FinishReason, Usage) {
     let last = |event: &EngineEvent| {
-        matches!(
-            event,
-            EngineEvent::Finished { .. } | EngineEvent::Failed { .. }
-        )
+        matches!(event, EngineEvent::Finished { .. } | EngineEvent::Failed { .. })
     };
-    assert_eq!(
-        events.iter().filter(|event| last(event)).count(),
-        1,
-        "{events:?}"
-    );
+    assert_eq!(events.iter().filter(|event| last(event)).count(), 1, "{events:?}");
     match events.last() {
         Some(EngineEvent::Finished { reason, usage }) => (*reason, *usage),
         other => panic!("{other:?}"),
@@ -63,10 +53,7 @@ fn a_step_streams_thinking_and_answer_and_counts_them() {
     let events = run_request(&engine, request(&[Message::user("hello")]));
     let (thinking, text, kinds) = summary(&events);
     assert_eq!((thinking.trim(), text.trim()), ("先看。", "Hi 你好!"));
-    assert_eq!(
-        kinds,
-        ["prefill", "thinking", "thinking done", "text", "finished"]
-    );
+    assert_eq!(kinds, ["prefill", "thinking", "thinking done", "text", "finished"]);
     let (reason, usage) = ending(&events);
     assert_eq!(reason, FinishReason::Stop);
     // A token is a byte: "先看。\n"; the tag, "\n\nHi 你好!".
@@ -86,20 +73,13 @@ fn the_next_step_prefills_only_what_is_new() {
     let first = run_request(&engine, request(&messages));
     let before = ending(&first).1.context;
     let (thinking, text, _) = summary(&first);
-    messages.extend([
-        Message::assistant(thinking, text, vec![]),
-        Message::user("more"),
-    ]);
+    messages.extend([Message::assistant(thinking, text, vec![]), Message::user("more")]);
     let second = run_request(&engine, request(&messages));
     let (_, usage) = ending(&second);
     assert_eq!(summary(&second).1.trim(), "Yes.");
     let new = 4 + "\nuser\nmore\nassistant\n\n".len() + 1;
     assert_eq!((usage.cached, usage.prefilled), (before, new));
-    let prefill = EngineEvent::Prefill {
-        done: new,
-        total: new,
-        cached: before,
-    };
+    let prefill = EngineEvent::Prefill { done: new, total: new, cached: before };
     assert!(second.contains(&prefill), "{second:?}");
     assert_eq!(record.lock().unwrap().resets, 0);
 }
@@ -117,13 +97,8 @@ fn an_undone_turn_goes_back_to_its_snapshot() {
     messages[2] = Message::user("other");
     let (reason, again) = ending(&run_request(&engine, request(&messages)));
     assert_eq!((reason, again.cached), (FinishReason::Stop, usage.cached));
-    let Record {
-        restores, resets, ..
-    } = &*record.lock().unwrap();
-    assert_eq!(
-        (restores.as_slice(), *resets),
-        ([usage.cached].as_slice(), 0)
-    );
+    let Record { restores, resets, .. } = &*record.lock().unwrap();
+    assert_eq!((restores.as_slice(), *resets), ([usage.cached].as_slice(), 0));
 }
 
 #[test]
@@ -144,10 +119,7 @@ fn the_thinking_budget_closes_the_block() {
         ("", "<think>\nlong thoughts without an end"),
         ("", "<think>\nlong \n</think>\n\nDone.<|im_end|>"),
     ]));
-    let asked = Request {
-        max_thinking: 5,
-        ..request(&[Message::user("a")])
-    };
+    let asked = Request { max_thinking: 5, ..request(&[Message::user("a")]) };
     let events = run_request(&engine, asked);
     let (thinking, text, _) = summary(&events);
     assert_eq!((thinking.trim(), text.trim()), ("long", "Done."));
@@ -173,10 +145,7 @@ const CALL: &str =
 fn a_call_leaves_thinking_and_arrives_whole() {
     for thought in ["<think>\n读\n</think>\n\n", "<think>\n读\n"] {
         let engine = engine(Reciter::new(&[("", &format!("{thought}{CALL}<|im_end|>"))]));
-        let asked = Request {
-            tools: vec![read_tool()],
-            ..request(&[Message::user("a")])
-        };
+        let asked = Request { tools: vec![read_tool()], ..request(&[Message::user("a")]) };
         let events = run_request(&engine, asked);
         let calls: Vec<_> = events
             .iter()
@@ -200,27 +169,13 @@ fn a_cut_call_is_not_run_and_the_next_step_goes_on() {
         ("second", "<think>\n\n</think>\n\nOK<|im_end|>"),
     ]));
     let mut messages = vec![Message::user("first")];
-    let cut = Request {
-        tools: vec![read_tool()],
-        max_tokens: 40,
-        ..request(&messages)
-    };
+    let cut = Request { tools: vec![read_tool()], max_tokens: 40, ..request(&messages) };
     let events = run_request(&engine, cut);
     assert_eq!(ending(&events).0, FinishReason::Length);
-    assert!(
-        !events
-            .iter()
-            .any(|event| matches!(event, EngineEvent::Call { .. }))
-    );
+    assert!(!events.iter().any(|event| matches!(event, EngineEvent::Call { .. })));
     let (thinking, text, _) = summary(&events);
-    messages.extend([
-        Message::assistant(thinking, text, vec![]),
-        Message::user("second"),
-    ]);
-    let next = Request {
-        tools: vec![read_tool()],
-        ..request(&messages)
-    };
+    messages.extend([Message::assistant(thinking, text, vec![]), Message::user("second")]);
+    let next = Request { tools: vec![read_tool()], ..request(&messages) };
     let events = run_request(&engine, next);
     assert_eq!(summary(&events).1.trim(), "OK");
     assert!(ending(&events).1.cached > 60, "{events:?}");
@@ -230,11 +185,8 @@ fn a_cut_call_is_not_run_and_the_next_step_goes_on() {
 fn a_loop_is_cut() {
     let looping = format!("<think>\n{}", "等等。".repeat(3000));
     let engine = engine(Reciter::new(&[("", &looping)]).context(20_000));
-    let asked = Request {
-        max_tokens: 19_000,
-        max_thinking: 19_000,
-        ..request(&[Message::user("a")])
-    };
+    let asked =
+        Request { max_tokens: 19_000, max_thinking: 19_000, ..request(&[Message::user("a")]) };
     let events = run_request(&engine, asked);
     let (reason, usage) = ending(&events);
     assert_eq!(reason, FinishReason::Loop);
@@ -251,10 +203,7 @@ fn the_context_ends_an_answer_and_refuses_a_prompt() {
     assert!(usage.context <= 120, "{usage:?}");
     let long = Message::user("word ".repeat(100));
     let message = failure(&run_request(&engine, request(&[long])));
-    assert!(
-        message.contains("120") && message.contains("compact"),
-        "{message}"
-    );
+    assert!(message.contains("120") && message.contains("compact"), "{message}");
     // The refusal left the engine as it was.
     let events = run_request(&engine, request(&[Message::user("a")]));
     assert_eq!(ending(&events).0, FinishReason::Length);
@@ -268,15 +217,9 @@ fn cancelling_ends_prefill_and_decoding_soon_and_the_state_goes_on() {
     let engine = engine(slow);
     for (wait_for, long) in [("prefill", true), ("thinking", false)] {
         let cancel = Cancel::new();
-        let words = if long {
-            "word ".repeat(400)
-        } else {
-            String::new()
-        };
-        let mut stream = engine.generate(
-            request(&[Message::user(format!("go {words}"))]),
-            cancel.clone(),
-        );
+        let words = if long { "word ".repeat(400) } else { String::new() };
+        let mut stream =
+            engine.generate(request(&[Message::user(format!("go {words}"))]), cancel.clone());
         let mut events = Vec::new();
         // The first report of progress comes before anything was computed.
         while summary(&events).2.last() != Some(&wait_for) || events.len() < 3 {
@@ -285,11 +228,7 @@ fn cancelling_ends_prefill_and_decoding_soon_and_the_state_goes_on() {
         let asked = Instant::now();
         cancel.cancel();
         events.extend(all(stream));
-        assert!(
-            asked.elapsed() < Duration::from_millis(200),
-            "{:?}",
-            asked.elapsed()
-        );
+        assert!(asked.elapsed() < Duration::from_millis(200), "{:?}", asked.elapsed());
         let (reason, usage) = ending(&events);
         assert_eq!(reason, FinishReason::Cancelled);
         if long {
@@ -304,20 +243,15 @@ fn cancelling_ends_prefill_and_decoding_soon_and_the_state_goes_on() {
         ];
         let events = run_request(&engine, request(&messages));
         assert_eq!(summary(&events).1.trim(), "OK");
-        assert!(ending(&events).1.cached > 30, "{events:?}");
+        // At least the whole first prompt.
+        assert!(ending(&events).1.cached >= 23, "{events:?}");
     }
 }
 
 #[test]
 fn thinking_off_begins_with_the_answer() {
-    let engine = engine(Reciter::new(&[(
-        "",
-        "<think>\n\n</think>\n\nYes.<|im_end|>",
-    )]));
-    let asked = Request {
-        effort: Effort::Off,
-        ..request(&[Message::user("a")])
-    };
+    let engine = engine(Reciter::new(&[("", "<think>\n\n</think>\n\nYes.<|im_end|>")]));
+    let asked = Request { effort: Effort::Off, ..request(&[Message::user("a")]) };
     let events = run_request(&engine, asked);
     let (thinking, text, _) = summary(&events);
     assert_eq!((thinking.as_str(), text.as_str()), ("", "Yes."));
@@ -327,34 +261,19 @@ fn thinking_off_begins_with_the_answer() {
 #[test]
 fn padding_is_never_sampled_even_when_drawn() {
     let engine = engine(Reciter::new(&[HELLO]));
-    let sampling = Sampling {
-        temperature: 0.1,
-        ..Sampling::default()
-    };
-    let events = run_request(
-        &engine,
-        Request {
-            sampling,
-            ..request(&[Message::user("hello")])
-        },
-    );
+    let sampling = Sampling { temperature: 0.1, ..Sampling::default() };
+    let events = run_request(&engine, Request { sampling, ..request(&[Message::user("hello")]) });
     assert_eq!(summary(&events).1.trim(), "Hi 你好!");
 }
 
 #[test]
 fn a_failing_model_fails_the_request_and_the_engine_goes_on() {
-    let engine = engine(Reciter::new(&[
-        ("nan", "<think>\nab@nan"),
-        ("panic", "<think>\nab@panic"),
-        HELLO,
-    ]));
+    let engine =
+        engine(Reciter::new(&[("nan", "<think>\nab@nan"), ("panic", "<think>\nab@panic"), HELLO]));
     let message = failure(&run_request(&engine, request(&[Message::user("nan")])));
     assert!(message.contains("not finite"), "{message}");
     let message = failure(&run_request(&engine, request(&[Message::user("panic")])));
-    assert!(
-        message.contains("told to panic") && message.contains("try again"),
-        "{message}"
-    );
+    assert!(message.contains("told to panic") && message.contains("try again"), "{message}");
     let events = run_request(&engine, request(&[Message::user("hello")]));
     assert_eq!(summary(&events).1.trim(), "Hi 你好!");
 }
@@ -380,10 +299,7 @@ fn a_failed_or_panicking_load_answers_every_request() {
         let told = failure(&all(loading));
         assert!(told.contains(expected), "{told}");
         assert_eq!(failure(&all(early)), told);
-        assert_eq!(
-            failure(&run_request(&engine, request(&[Message::user("b")]))),
-            told
-        );
+        assert_eq!(failure(&run_request(&engine, request(&[Message::user("b")]))), told);
     }
 }
 
@@ -391,10 +307,7 @@ fn a_failed_or_panicking_load_answers_every_request() {
 fn a_missing_file_fails_at_once() {
     let (_engine, loading) = spawn("no/such/model.gguf".into(), EngineOptions::default());
     let message = failure(&all(loading));
-    assert!(
-        message.contains("no/such/model.gguf") && message.contains("not found"),
-        "{message}"
-    );
+    assert!(message.contains("no/such/model.gguf") && message.contains("not found"), "{message}");
 }
 
 #[test]
@@ -411,11 +324,7 @@ fn dropping_the_engine_ends_what_runs_and_what_waits() {
     for stream in [running, waiting] {
         assert_eq!(ending(&all(stream)).0, FinishReason::Cancelled);
     }
-    assert!(
-        began.elapsed() < Duration::from_millis(200),
-        "{:?}",
-        began.elapsed()
-    );
+    assert!(began.elapsed() < Duration::from_millis(200), "{:?}", began.elapsed());
     // The thread ends and drops the model with its record.
     while Arc::strong_count(&record) > 1 {
         std::thread::sleep(Duration::from_millis(1));
@@ -425,14 +334,8 @@ fn dropping_the_engine_ends_what_runs_and_what_waits() {
 #[test]
 fn a_bad_call_is_told() {
     let bad = CALL.replace("path", "file");
-    let engine = engine(Reciter::new(&[(
-        "",
-        &format!("<think>\n\n</think>\n\n{bad}<|im_end|>"),
-    )]));
-    let asked = Request {
-        tools: vec![read_tool()],
-        ..request(&[Message::user("a")])
-    };
+    let engine = engine(Reciter::new(&[("", &format!("<think>\n\n</think>\n\n{bad}<|im_end|>"))]));
+    let asked = Request { tools: vec![read_tool()], ..request(&[Message::user("a")]) };
     let events = run_request(&engine, asked);
     let problems: Vec<&CallProblem> = events
         .iter()

@@ -25,27 +25,16 @@ pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
             }
             count += 1;
             if found.len() < most {
-                let slash = if entry.file_type().is_some_and(|t| t.is_dir()) {
-                    "/"
-                } else {
-                    ""
-                };
+                let slash = if entry.file_type().is_some_and(|t| t.is_dir()) { "/" } else { "" };
                 found.push(format!("{}{slash}", path.to_string_lossy()));
             }
         }
         let mut text = found.join("\n");
         if count == 0 {
-            let scope = if all {
-                ""
-            } else {
-                "; ignored files were left out"
-            };
+            let scope = if all { "" } else { "; ignored files were left out" };
             text = format!("nothing matches {pattern}{scope}");
         } else if count > found.len() {
-            text.push_str(&format!(
-                "\n[{} more; narrow the pattern]",
-                count - found.len()
-            ));
+            text.push_str(&format!("\n[{} more; narrow the pattern]", count - found.len()));
         }
         Ok(ToolOutput::done(text, plural(count, "path")))
     })

@@ -18,11 +18,7 @@ pub(super) fn chosen(line: &str) -> Vec<FindingRun> {
 
 pub(super) fn title(runs: &[FindingRun], none: &str) -> String {
     let shown: Vec<&str> = runs.iter().map(|run| run.shown.as_str()).collect();
-    if shown.is_empty() {
-        none.to_owned()
-    } else {
-        shown.join("; ")
-    }
+    if shown.is_empty() { none.to_owned() } else { shown.join("; ") }
 }
 
 pub(super) async fn run(job: &Job<'_>, runs: Vec<FindingRun>) -> Outcome {
@@ -54,20 +50,10 @@ fn judge(run: &FindingRun, finished: Finished, cx: &Context) -> ToolOutput {
     let told = verify::findings_text(&findings, &run.shown, cx.settings.findings);
     let summary = told.lines().next().unwrap_or_default().to_owned();
     let bad = finished.end != End::Exit(0)
-        || findings
-            .iter()
-            .any(|finding| finding.severity == Severity::Error);
-    let status = if bad {
-        ToolStatus::Failed
-    } else {
-        ToolStatus::Done
-    };
+        || findings.iter().any(|finding| finding.severity == Severity::Error);
+    let status = if bad { ToolStatus::Failed } else { ToolStatus::Done };
     if let Some(log) = finished.log {
         let _ = std::fs::remove_file(log);
     }
-    ToolOutput {
-        status,
-        text: told,
-        summary,
-    }
+    ToolOutput { status, text: told, summary }
 }

@@ -18,12 +18,7 @@ pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
     let action = text(job.args, "action")?.to_owned();
     let workspace = job.cx.workspace.clone();
     let place = match optional_text(job.args, "path") {
-        Some(path) => Some(
-            workspace
-                .locate(path)
-                .map_err(|refusal| refusal.to_string())?
-                .path,
-        ),
+        Some(path) => Some(workspace.locate(path).map_err(|refusal| refusal.to_string())?.path),
         None => None,
     };
     let revision = optional_text(job.args, "revision").map(str::to_owned);
@@ -48,23 +43,13 @@ fn status(workspace: &Workspace) -> Outcome {
         None => "no branch".to_owned(),
     };
     if lines.is_empty() {
-        return Ok(ToolOutput::done(
-            format!("{head}\nnothing has changed"),
-            "clean",
-        ));
+        return Ok(ToolOutput::done(format!("{head}\nnothing has changed"), "clean"));
     }
     let shown: Vec<&str> = lines.iter().take(200).map(String::as_str).collect();
     let more = lines.len() - shown.len();
-    let more = if more > 0 {
-        format!("\n[{more} more]")
-    } else {
-        String::new()
-    };
+    let more = if more > 0 { format!("\n[{more} more]") } else { String::new() };
     let text = format!("{head}\n{}{more}", shown.join("\n"));
-    Ok(ToolOutput::done(
-        text,
-        format!("{} changed", plural(lines.len(), "file")),
-    ))
+    Ok(ToolOutput::done(text, format!("{} changed", plural(lines.len(), "file"))))
 }
 
 fn diff(
@@ -73,40 +58,25 @@ fn diff(
     revision: Option<&str>,
     most: usize,
 ) -> Outcome {
-    let text = workspace
-        .git_diff(place, revision)
-        .map_err(|error| error.to_string())?;
+    let text = workspace.git_diff(place, revision).map_err(|error| error.to_string())?;
     if text.is_empty() {
         return Ok(ToolOutput::done("no changes", "no changes"));
     }
-    let files = text
-        .lines()
-        .filter(|line| line.starts_with("diff --git "))
-        .count();
+    let files = text.lines().filter(|line| line.starts_with("diff --git ")).count();
     let summary = format!("{} changed", plural(files, "file"));
     if text.len() <= most {
         return Ok(ToolOutput::done(text.trim_end(), summary));
     }
-    let end = text[..text.floor_char_boundary(most)]
-        .rfind('\n')
-        .unwrap_or(0);
+    let end = text[..text.floor_char_boundary(most)].rfind('\n').unwrap_or(0);
     let left = text.len() - end;
-    let shown = format!(
-        "{}\n[{left} bytes left out; ask for the diff of one path]",
-        &text[..end]
-    );
+    let shown = format!("{}\n[{left} bytes left out; ask for the diff of one path]", &text[..end]);
     Ok(ToolOutput::done(shown, summary))
 }
 
 fn log(workspace: &Workspace, count: usize, place: Option<&str>) -> Outcome {
-    let lines = workspace
-        .git_log(count, place)
-        .map_err(|error| error.to_string())?;
+    let lines = workspace.git_log(count, place).map_err(|error| error.to_string())?;
     if lines.is_empty() {
         return Ok(ToolOutput::done("no commits", "no commits"));
     }
-    Ok(ToolOutput::done(
-        lines.join("\n"),
-        plural(lines.len(), "commit"),
-    ))
+    Ok(ToolOutput::done(lines.join("\n"), plural(lines.len(), "commit")))
 }

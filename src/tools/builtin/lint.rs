@@ -11,11 +11,9 @@ pub(in crate::tools) fn title(cx: &Context) -> String {
 pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
     let runs = runs(job.cx);
     if runs.is_empty() {
-        return Err(
-            "No linter found: neither cargo clippy, nor ruff, nor eslint is set up here. \
+        return Err("No linter found: neither cargo clippy, nor ruff, nor eslint is set up here. \
             Use shell to run another one."
-                .to_owned(),
-        );
+            .to_owned());
     }
     findings::run(job, runs).await
 }

@@ -36,9 +36,7 @@ fn text<'a>(args: &'a Args, name: &str) -> Result<&'a str, String> {
 }
 
 fn optional_text<'a>(args: &'a Args, name: &str) -> Option<&'a str> {
-    args.get(name)
-        .and_then(Value::as_str)
-        .filter(|text| !text.is_empty())
+    args.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
 fn number(args: &Args, name: &str) -> Option<u64> {
@@ -52,11 +50,7 @@ fn flag(args: &Args, name: &str) -> bool {
 /// The folder or file that the argument `path` names; the root without one.
 fn start(job: &Job) -> Result<Place, String> {
     let path = optional_text(job.args, "path").unwrap_or(".");
-    let place = job
-        .cx
-        .workspace
-        .locate(path)
-        .map_err(|refusal| refusal.to_string())?;
+    let place = job.cx.workspace.locate(path).map_err(|refusal| refusal.to_string())?;
     match place.kind {
         Kind::File | Kind::Folder => Ok(place),
         Kind::Special => Err(format!("{path} is not a regular file")),

@@ -18,10 +18,7 @@ pub(in crate::tools) fn title(args: &Args) -> String {
         (offset, None) => format!("read {path}:{}-", offset.unwrap_or(1)),
         (offset, Some(limit)) => {
             let first = offset.unwrap_or(1);
-            format!(
-                "read {path}:{first}-{}",
-                first.saturating_add(limit).saturating_sub(1)
-            )
+            format!("read {path}:{first}-{}", first.saturating_add(limit).saturating_sub(1))
         }
     }
 }
@@ -29,16 +26,12 @@ pub(in crate::tools) fn title(args: &Args) -> String {
 pub(in crate::tools) fn run(job: &Job) -> Outcome {
     let path = text(job.args, "path")?;
     let workspace = &job.cx.workspace;
-    let (place, bytes) = workspace
-        .read(path)
-        .map_err(|error| explain(error, workspace))?;
+    let (place, bytes) = workspace.read(path).map_err(|error| explain(error, workspace))?;
     let what = not_text(&bytes);
     let Some((decoded, note)) = decode(&bytes).filter(|_| what.is_none()) else {
         let (what, size) = (what.unwrap_or("binary"), bytes.len());
         let path = place.path;
-        return Err(format!(
-            "{path} is {what} ({size} bytes); it cannot be shown as text"
-        ));
+        return Err(format!("{path} is {what} ({size} bytes); it cannot be shown as text"));
     };
     let lines = lines(&decoded);
     let total = lines.len();
@@ -51,9 +44,7 @@ pub(in crate::tools) fn run(job: &Job) -> Outcome {
     if total == 0 {
         return Ok(ToolOutput::done("(empty file)", "empty file"));
     }
-    let limit = number(job.args, "limit")
-        .and_then(|n| usize::try_from(n).ok())
-        .filter(|n| *n > 0);
+    let limit = number(job.args, "limit").and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
     let most = limit.unwrap_or(job.cx.settings.read_lines);
     let (mut text, next) = numbered(&lines, first, most, job.cx.settings.read_bytes);
     if let Some(note) = note {
@@ -67,10 +58,8 @@ pub(in crate::tools) fn run(job: &Job) -> Outcome {
 
 /// Lines without their ends; what follows the last line end is no line when it is empty.
 fn lines(text: &str) -> Vec<&str> {
-    let mut lines: Vec<&str> = text
-        .split('\n')
-        .map(|line| line.strip_suffix('\r').unwrap_or(line))
-        .collect();
+    let mut lines: Vec<&str> =
+        text.split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line)).collect();
     lines.pop_if(|last| last.is_empty());
     lines
 }
@@ -95,17 +84,13 @@ fn numbered(lines: &[&str], first: usize, most: usize, bytes: usize) -> (String,
 
 /// The text of a file in whatever encoding it has, and what is unusual about it.
 fn decode(bytes: &[u8]) -> Option<(String, Option<String>)> {
-    let Decoded {
-        text,
-        encoding,
-        uncertain,
-    } = crate::edit::decode(bytes)?;
+    let Decoded { text, encoding, uncertain } = crate::edit::decode(bytes)?;
     let lossy = text.contains(char::REPLACEMENT_CHARACTER);
     let note = match (encoding, uncertain) {
         ("UTF-8", _) => None,
-        (encoding, _) if lossy => Some(format!(
-            "encoding: {encoding}; bytes without a meaning are shown as \u{fffd}"
-        )),
+        (encoding, _) if lossy => {
+            Some(format!("encoding: {encoding}; bytes without a meaning are shown as \u{fffd}"))
+        }
         (encoding, true) => Some(format!("encoding: probably {encoding}")),
         (encoding, false) => Some(format!("encoding: {encoding}")),
     };
@@ -121,10 +106,7 @@ fn not_text(bytes: &[u8]) -> Option<&'static str> {
         (b"%PDF-", "a PDF document"),
         (b"\x7fELF", "a program"),
     ];
-    images
-        .iter()
-        .find(|(magic, _)| bytes.starts_with(magic))
-        .map(|(_, what)| *what)
+    images.iter().find(|(magic, _)| bytes.starts_with(magic)).map(|(_, what)| *what)
 }
 
 fn explain(error: ReadError, workspace: &Workspace) -> String {
@@ -135,12 +117,7 @@ fn explain(error: ReadError, workspace: &Workspace) -> String {
             let near: Vec<String> = workspace
                 .walk_files(workspace.root())
                 .take(SEEN)
-                .filter(|other| {
-                    other
-                        .rsplit('/')
-                        .next()
-                        .is_some_and(|n| n.to_lowercase() == name)
-                })
+                .filter(|other| other.rsplit('/').next().is_some_and(|n| n.to_lowercase() == name))
                 .take(SUGGESTIONS)
                 .collect();
             if near.is_empty() {

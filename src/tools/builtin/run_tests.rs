@@ -13,22 +13,16 @@ use std::fmt::Write;
 pub(in crate::tools) fn title(args: &Args, cx: &Context) -> String {
     let runs = runs(cx, filter(args).ok().flatten().as_deref());
     let shown: Vec<&str> = runs.iter().map(|run| run.shown.as_str()).collect();
-    if shown.is_empty() {
-        "run the tests".to_owned()
-    } else {
-        shown.join("; ")
-    }
+    if shown.is_empty() { "run the tests".to_owned() } else { shown.join("; ") }
 }
 
 pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
     let filter = filter(job.args)?;
     let runs = runs(job.cx, filter.as_deref());
     if runs.is_empty() {
-        return Err(
-            "No test command found: there is no Cargo.toml, no Python test file and no \
+        return Err("No test command found: there is no Cargo.toml, no Python test file and no \
             test script in package.json. Use shell to run the tests."
-                .to_owned(),
-        );
+            .to_owned());
     }
     let mut outputs = Vec::new();
     for run in runs {
@@ -76,26 +70,14 @@ fn judge(run: &TestRun, finished: Finished, cx: &Context) -> ToolOutput {
     let passed = report.is_green() && finished.end == End::Exit(0);
     if report.is_green() && !passed {
         let how = verification::how(finished.end, cx);
-        let _ = write!(
-            told,
-            "\n[but the command ended with {how}]\n{}",
-            verification::tail(&text)
-        );
+        let _ = write!(told, "\n[but the command ended with {how}]\n{}", verification::tail(&text));
         summary.push_str(", but the command failed");
     }
-    let status = if passed {
-        ToolStatus::Done
-    } else {
-        ToolStatus::Failed
-    };
+    let status = if passed { ToolStatus::Done } else { ToolStatus::Failed };
     if let Some(log) = finished.log.filter(|_| passed) {
         let _ = std::fs::remove_file(log);
     }
-    ToolOutput {
-        status,
-        text: told,
-        summary,
-    }
+    ToolOutput { status, text: told, summary }
 }
 
 /// No summary: it did not build, the runner is missing, or it died.
@@ -107,10 +89,7 @@ fn unread(run: &TestRun, text: &str, finished: &Finished, cx: &Context) -> ToolO
         return ToolOutput::failed(format!("it does not build: {told}"), "it does not build");
     }
     if text.contains("No module named pytest") {
-        let told = format!(
-            "pytest is not installed for this project's Python ({})",
-            run.shown
-        );
+        let told = format!("pytest is not installed for this project's Python ({})", run.shown);
         return ToolOutput::failed(told, "pytest is not installed");
     }
     verification::unreadable(&run.shown, "test result", text, finished, cx)

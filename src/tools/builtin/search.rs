@@ -19,11 +19,7 @@ pub(in crate::tools) fn title(args: &Args) -> String {
     let pattern = optional_text(args, "pattern").unwrap_or_default();
     let place = optional_text(args, "path").map(|path| format!(" in {path}"));
     let glob = optional_text(args, "glob").map(|glob| format!(" ({glob})"));
-    format!(
-        "search {pattern}{}{}",
-        place.unwrap_or_default(),
-        glob.unwrap_or_default()
-    )
+    format!("search {pattern}{}{}", place.unwrap_or_default(), glob.unwrap_or_default())
 }
 
 pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
@@ -34,14 +30,7 @@ pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
     let workspace = job.cx.workspace.clone();
     let (all, most) = (flag(job.args, "all"), job.cx.settings.matches);
     blocking(job, move |cancel| {
-        let mut scan = Scan {
-            matcher,
-            glob,
-            most,
-            lines: Vec::new(),
-            files: 0,
-            more: false,
-        };
+        let mut scan = Scan { matcher, glob, most, lines: Vec::new(), files: 0, more: false };
         scan.walk(&workspace, &workspace.absolute(&place), all, &cancel);
         Ok(scan.output(&pattern, note, all))
     })
@@ -73,11 +62,7 @@ fn matcher(pattern: &str, ignore_case: bool) -> Result<(RegexMatcher, Option<Str
 /// A glob without `/` matches the name at any depth, as in ignore files.
 pub(super) fn glob(pattern: &str) -> Result<GlobMatcher, String> {
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
-    let anywhere = if pattern.contains('/') {
-        pattern.to_owned()
-    } else {
-        format!("**/{pattern}")
-    };
+    let anywhere = if pattern.contains('/') { pattern.to_owned() } else { format!("**/{pattern}") };
     GlobBuilder::new(anywhere.trim_start_matches('/'))
         .literal_separator(true)
         .build()
@@ -139,11 +124,7 @@ impl Scan {
         let found = self.lines.len();
         let mut text = self.lines.join("\n");
         if found == 0 {
-            let scope = if all {
-                ""
-            } else {
-                "; ignored files were left out"
-            };
+            let scope = if all { "" } else { "; ignored files were left out" };
             let files = plural(self.files, "file");
             text = format!("no matches for {} in {files}{scope}", cut(pattern, 100));
         }

@@ -12,9 +12,7 @@ const LONGEST: Duration = Duration::from_secs(3600);
 
 pub(in crate::tools) async fn run(job: &Job<'_>) -> Outcome {
     let line = text(job.args, "command")?;
-    let asked = number(job.args, "timeout_s")
-        .filter(|n| *n > 0)
-        .map(Duration::from_secs);
+    let asked = number(job.args, "timeout_s").filter(|n| *n > 0).map(Duration::from_secs);
     let timeout = asked.unwrap_or(job.cx.settings.timeout).min(LONGEST);
     run_line(job, line.to_owned(), timeout).await
 }
@@ -41,10 +39,7 @@ fn report(finished: Finished, most: usize, timeout: Duration) -> ToolOutput {
     let shown = finished.output.shortened(most);
     let mut parts = Vec::new();
     if finished.output.is_binary() {
-        parts.push(format!(
-            "[binary output, {} bytes]",
-            finished.output.total()
-        ));
+        parts.push(format!("[binary output, {} bytes]", finished.output.total()));
     } else {
         let body = clean(&shown.text());
         let body = body.trim_end();
@@ -58,9 +53,7 @@ fn report(finished: Finished, most: usize, timeout: Duration) -> ToolOutput {
     }
     if finished.left_behind > 0 {
         let count = finished.left_behind;
-        parts.push(format!(
-            "[{count} background process(es) were still running and were ended]"
-        ));
+        parts.push(format!("[{count} background process(es) were still running and were ended]"));
     }
     let (status, word) = ended(finished.end, timeout);
     if let Some(word) = &word {
@@ -70,32 +63,19 @@ fn report(finished: Finished, most: usize, timeout: Duration) -> ToolOutput {
         parts.push("(no output)".to_owned());
     }
     let summary = word.unwrap_or_else(|| "ok".to_owned());
-    ToolOutput {
-        status,
-        text: parts.join("\n"),
-        summary,
-    }
+    ToolOutput { status, text: parts.join("\n"), summary }
 }
 
 /// How a command ended, in words; nothing to say when it ended well.
 pub(super) fn ended(end: End, timeout: Duration) -> (ToolStatus, Option<String>) {
     match end {
         End::Exit(0) => (ToolStatus::Done, None),
-        End::Exit(127) => (
-            ToolStatus::Failed,
-            Some("exit status 127: command not found".into()),
-        ),
+        End::Exit(127) => (ToolStatus::Failed, Some("exit status 127: command not found".into())),
         End::Exit(code) => (ToolStatus::Failed, Some(format!("exit status {code}"))),
-        End::Signal(signal) => (
-            ToolStatus::Failed,
-            Some(format!("killed by {}", name(signal))),
-        ),
+        End::Signal(signal) => (ToolStatus::Failed, Some(format!("killed by {}", name(signal)))),
         End::TimedOut => {
             let seconds = timeout.as_secs_f32();
-            (
-                ToolStatus::Stopped,
-                Some(format!("stopped: it took longer than {seconds} s")),
-            )
+            (ToolStatus::Stopped, Some(format!("stopped: it took longer than {seconds} s")))
         }
         End::Cancelled => (ToolStatus::Stopped, Some("stopped by the user".into())),
     }

@@ -27,9 +27,7 @@ pub(super) async fn start(
         split,
         log_dir: settings.log_dir(),
     };
-    exec::run(command, &job.cancel, Some(job.progress.clone()))
-        .await
-        .map_err(|e| e.to_string())
+    exec::run(command, &job.cancel, Some(job.progress.clone())).await.map_err(|e| e.to_string())
 }
 
 /// The output for a run that was stopped before its end.
@@ -40,11 +38,7 @@ pub(super) fn stopped(shown: &str, finished: &Finished, cx: &Context) -> Option<
     }
     let word = word.unwrap_or_default();
     let text = format!("{shown}: {word}\n{}", tail(&finished.output.text()));
-    Some(ToolOutput {
-        status,
-        text: text.trim_end().to_owned(),
-        summary: word,
-    })
+    Some(ToolOutput { status, text: text.trim_end().to_owned(), summary: word })
 }
 
 /// The output for a run whose output is not what it should be.
@@ -57,11 +51,7 @@ pub(super) fn unreadable(
 ) -> ToolOutput {
     let how = how(finished.end, cx);
     let mut told = format!("{shown} ended with {how} and no {wanted} could be read");
-    let end = if text.trim().is_empty() {
-        finished.errors.text()
-    } else {
-        text.to_owned()
-    };
+    let end = if text.trim().is_empty() { finished.errors.text() } else { text.to_owned() };
     let end = tail(&end);
     if !end.is_empty() {
         told.push_str(":\n");
@@ -75,20 +65,14 @@ pub(super) fn unreadable(
 
 /// `exit status 1`, in words.
 pub(super) fn how(end: End, cx: &Context) -> String {
-    shell::ended(end, cx.settings.timeout)
-        .1
-        .unwrap_or_else(|| "exit status 0".to_owned())
+    shell::ended(end, cx.settings.timeout).1.unwrap_or_else(|| "exit status 0".to_owned())
 }
 
 /// The last lines of a text.
 pub(super) fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let start = lines.len().saturating_sub(TAIL);
-    lines[start..]
-        .iter()
-        .map(|line| super::cut(line, 400))
-        .collect::<Vec<_>>()
-        .join("\n")
+    lines[start..].iter().map(|line| super::cut(line, 400)).collect::<Vec<_>>().join("\n")
 }
 
 /// Several runs as one output: the texts one after the other, the worst status.
@@ -101,10 +85,7 @@ pub(super) fn join(outputs: Vec<ToolOutput>) -> ToolOutput {
     };
     let status = outputs.iter().map(|o| o.status).max_by_key(|s| rank(*s));
     let texts: Vec<&str> = outputs.iter().map(|output| output.text.as_str()).collect();
-    let summaries: Vec<&str> = outputs
-        .iter()
-        .map(|output| output.summary.as_str())
-        .collect();
+    let summaries: Vec<&str> = outputs.iter().map(|output| output.summary.as_str()).collect();
     ToolOutput {
         status: status.unwrap_or(ToolStatus::Done),
         text: texts.join("\n"),

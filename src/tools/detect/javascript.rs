@@ -20,41 +20,22 @@ pub(super) fn tests(project: &Project, filter: Option<&str>) -> Option<TestRun> 
         words.extend(dashes.then_some("--"));
     }
     words.extend(more);
-    let shown = [manager, "test"]
-        .into_iter()
-        .chain(filter)
-        .collect::<Vec<_>>()
-        .join(" ");
-    Some(TestRun {
-        program: argv(words),
-        shown,
-        format,
-    })
+    let shown = [manager, "test"].into_iter().chain(filter).collect::<Vec<_>>().join(" ");
+    Some(TestRun { program: argv(words), shown, format })
 }
 
 /// Test files without a script: node's own runner finds them.
 fn node_tests(project: &Project, filter: Option<&str>) -> Option<TestRun> {
     let ends = [".test.js", ".test.mjs", ".test.cjs"];
-    if !project
-        .files()
-        .iter()
-        .any(|path| ends.iter().any(|end| path.ends_with(end)))
-    {
+    if !project.files().iter().any(|path| ends.iter().any(|end| path.ends_with(end))) {
         return None;
     }
     let filter = filter.map(|name| match project.has(name) {
         true => name.to_owned(),
         false => format!("--test-name-pattern={name}"),
     });
-    let words: Vec<&str> = ["node", "--test"]
-        .into_iter()
-        .chain(filter.as_deref())
-        .collect();
-    Some(TestRun {
-        shown: words.join(" "),
-        program: argv(words),
-        format: TestFormat::Any,
-    })
+    let words: Vec<&str> = ["node", "--test"].into_iter().chain(filter.as_deref()).collect();
+    Some(TestRun { shown: words.join(" "), program: argv(words), format: TestFormat::Any })
 }
 
 fn script(project: &Project, name: &str) -> Option<String> {
@@ -64,17 +45,9 @@ fn script(project: &Project, name: &str) -> Option<String> {
 
 /// The package manager by its lock file, and whether it wants `--` before arguments for the script.
 fn manager(project: &Project) -> (&'static str, bool) {
-    let known = [
-        ("pnpm-lock.yaml", ("pnpm", false)),
-        ("yarn.lock", ("yarn", false)),
-    ];
-    let found = known
-        .iter()
-        .find(|(lock, _)| project.has(lock))
-        .map(|(_, manager)| *manager);
-    found
-        .filter(|(name, _)| project.on_path(name))
-        .unwrap_or(("npm", true))
+    let known = [("pnpm-lock.yaml", ("pnpm", false)), ("yarn.lock", ("yarn", false))];
+    let found = known.iter().find(|(lock, _)| project.has(lock)).map(|(_, manager)| *manager);
+    found.filter(|(name, _)| project.on_path(name)).unwrap_or(("npm", true))
 }
 
 /// Options that make a runner write JSON. Only where the script is that one command: with more
@@ -101,9 +74,7 @@ pub(super) fn lint(project: &Project) -> Option<FindingRun> {
 }
 
 pub(super) fn typecheck(project: &Project) -> Option<FindingRun> {
-    let tsc = project
-        .own_program(BIN, "tsc")
-        .filter(|_| project.has("tsconfig.json"))?;
+    let tsc = project.own_program(BIN, "tsc").filter(|_| project.has("tsconfig.json"))?;
     Some(FindingRun {
         program: argv([tsc.as_str(), "--noEmit", "--pretty", "false"]),
         shown: "tsc --noEmit".to_owned(),

@@ -9,12 +9,8 @@ const SAMPLES: usize = 40;
 const ENVIRONMENTS: &[&str] = &[".venv/bin", "venv/bin"];
 
 pub(super) fn tests(project: &Project, filter: Option<&str>) -> Option<TestRun> {
-    let files: Vec<&str> = project
-        .files()
-        .iter()
-        .map(String::as_str)
-        .filter(|path| is_test(path))
-        .collect();
+    let files: Vec<&str> =
+        project.files().iter().map(String::as_str).filter(|path| is_test(path)).collect();
     if files.is_empty() {
         return None;
     }
@@ -50,11 +46,7 @@ pub(super) fn typecheck(project: &Project) -> Option<FindingRun> {
         || has_table(&project.text("setup.cfg"), "mypy");
     let pyright = || program(project, "pyright").map(|program| pyright(&program));
     let mypy = || program(project, "mypy").map(|program| mypy(&program));
-    if wants_pyright && !wants_mypy {
-        pyright().or_else(mypy)
-    } else {
-        mypy().or_else(pyright)
-    }
+    if wants_pyright && !wants_mypy { pyright().or_else(mypy) } else { mypy().or_else(pyright) }
 }
 
 fn pyright(program: &str) -> FindingRun {
@@ -66,12 +58,7 @@ fn pyright(program: &str) -> FindingRun {
 }
 
 fn mypy(program: &str) -> FindingRun {
-    let options = [
-        "--show-column-numbers",
-        "--no-color-output",
-        "--no-pretty",
-        ".",
-    ];
+    let options = ["--show-column-numbers", "--no-color-output", "--no-pretty", "."];
     FindingRun {
         program: argv([program].into_iter().chain(options)),
         shown: "mypy".to_owned(),
@@ -97,8 +84,7 @@ fn program(project: &Project, name: &str) -> Option<String> {
 
 fn interpreter(project: &Project) -> String {
     let own = project.own_program(ENVIRONMENTS, "python");
-    own.or_else(|| program(project, "python3"))
-        .unwrap_or_else(|| "python".to_owned())
+    own.or_else(|| program(project, "python3")).unwrap_or_else(|| "python".to_owned())
 }
 
 fn wants_pytest(project: &Project, files: &[&str]) -> bool {
@@ -110,23 +96,15 @@ fn wants_pytest(project: &Project, files: &[&str]) -> bool {
             .files()
             .iter()
             .any(|path| path == "conftest.py" || path.ends_with("/conftest.py"))
-        || files
-            .iter()
-            .take(SAMPLES)
-            .any(|path| is_pytest_style(&project.text(path)))
+        || files.iter().take(SAMPLES).any(|path| is_pytest_style(&project.text(path)))
 }
 
 /// A line `[name]` or `[name.something]`.
 fn has_table(text: &str, name: &str) -> bool {
     text.lines().any(|line| {
-        let inner = line
-            .trim()
-            .strip_prefix('[')
-            .and_then(|rest| rest.split(']').next());
+        let inner = line.trim().strip_prefix('[').and_then(|rest| rest.split(']').next());
         inner.is_some_and(|inner| {
-            inner
-                .strip_prefix(name)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            inner.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
     })
 }
@@ -140,31 +118,16 @@ fn is_pytest_style(text: &str) -> bool {
 }
 
 fn pytest(project: &Project, python: &str, filter: Option<&str>) -> TestRun {
-    let mut words = vec![
-        python,
-        "-m",
-        "pytest",
-        "-q",
-        "--tb=short",
-        "-rfE",
-        "--color=no",
-    ];
+    let mut words = vec![python, "-m", "pytest", "-q", "--tb=short", "-rfE", "--color=no"];
     let mut shown = "pytest".to_owned();
     if let Some(filter) = filter {
-        let names_a_place = project
-            .root
-            .join(filter.split("::").next().unwrap_or(filter))
-            .exists();
+        let names_a_place = project.root.join(filter.split("::").next().unwrap_or(filter)).exists();
         let option = if names_a_place { "" } else { "-k " };
         words.extend((!names_a_place).then_some("-k"));
         words.push(filter);
         shown = format!("pytest {option}{filter}");
     }
-    TestRun {
-        program: argv(words),
-        shown,
-        format: TestFormat::Pytest,
-    }
+    TestRun { program: argv(words), shown, format: TestFormat::Pytest }
 }
 
 fn unittest(project: &Project, python: &str, files: &[&str], filter: Option<&str>) -> TestRun {
@@ -177,29 +140,17 @@ fn unittest(project: &Project, python: &str, files: &[&str], filter: Option<&str
             if let Some(folder) = folder_without_package(project, files) {
                 tail.extend(["discover".to_owned(), "-s".to_owned(), folder]);
             }
-            tail.extend(
-                other
-                    .into_iter()
-                    .flat_map(|name| ["-k".to_owned(), name.to_owned()]),
-            );
+            tail.extend(other.into_iter().flat_map(|name| ["-k".to_owned(), name.to_owned()]));
         }
     }
-    let shown: Vec<&str> = ["python3", "-m", "unittest"]
-        .into_iter()
-        .chain(tail.iter().map(String::as_str))
-        .collect();
+    let shown: Vec<&str> =
+        ["python3", "-m", "unittest"].into_iter().chain(tail.iter().map(String::as_str)).collect();
     let shown = shown.join(" ");
     // `-v` belongs behind `discover` and before everything else.
     let at = usize::from(tail.first().is_some_and(|word| word == "discover"));
     tail.insert(at, "-v".to_owned());
-    let words = [python, "-m", "unittest"]
-        .into_iter()
-        .chain(tail.iter().map(String::as_str));
-    TestRun {
-        program: argv(words),
-        shown,
-        format: TestFormat::Unittest,
-    }
+    let words = [python, "-m", "unittest"].into_iter().chain(tail.iter().map(String::as_str));
+    TestRun { program: argv(words), shown, format: TestFormat::Unittest }
 }
 
 /// The folder of the tests, when discovery from the root would not go into it: `unittest` only

@@ -10,16 +10,8 @@ pub(super) fn tests(project: &Project, filter: Option<&str>) -> Option<TestRun> 
     // Without it the first failing binary would hide the others.
     let mut words = vec!["cargo", "test", "--no-fail-fast"];
     words.extend(filter);
-    let shown = ["cargo", "test"]
-        .into_iter()
-        .chain(filter)
-        .collect::<Vec<_>>()
-        .join(" ");
-    Some(TestRun {
-        program: argv(words),
-        shown,
-        format: TestFormat::Cargo,
-    })
+    let shown = ["cargo", "test"].into_iter().chain(filter).collect::<Vec<_>>().join(" ");
+    Some(TestRun { program: argv(words), shown, format: TestFormat::Cargo })
 }
 
 pub(super) fn lint(project: &Project) -> Option<FindingRun> {
@@ -32,13 +24,7 @@ pub(super) fn typecheck(project: &Project) -> Option<FindingRun> {
 
 fn run(command: &str) -> FindingRun {
     FindingRun {
-        program: argv([
-            "cargo",
-            command,
-            "--quiet",
-            "--all-targets",
-            "--message-format=json",
-        ]),
+        program: argv(["cargo", command, "--quiet", "--all-targets", "--message-format=json"]),
         shown: format!("cargo {command}"),
         format: FindingFormat::Cargo,
     }

@@ -16,66 +16,29 @@ fn found(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>, Vec<String>) {
     }
     let workspace = Workspace::open(temp.path()).unwrap();
     let names = |runs: Vec<FindingRun>| runs.into_iter().map(|run| run.shown).collect();
-    let tests = super::tests(&workspace, None)
-        .into_iter()
-        .map(|run| run.shown)
-        .collect();
-    (
-        tests,
-        names(lints(&workspace)),
-        names(typechecks(&workspace)),
-    )
+    let tests = super::tests(&workspace, None).into_iter().map(|run| run.shown).collect();
+    (tests, names(lints(&workspace)), names(typechecks(&workspace)))
 }
 
 const UNITTEST: &str = "import unittest\n";
 
 /// Files of a project, and the test commands found in it.
-type Case = (
-    &'static [(&'static str, &'static str)],
-    &'static [&'static str],
-);
+type Case = (&'static [(&'static str, &'static str)], &'static [&'static str]);
 
 const CASES: &[Case] = &[
     (&[("a.txt", "")], &[]),
     (&[("Cargo.toml", "")], &["cargo test"]),
     (&[("test_a.py", UNITTEST)], &["python3 -m unittest"]),
     (&[("a.py", "def test(): pass")], &[]),
-    (
-        &[("tests/__init__.py", ""), ("tests/test_a.py", UNITTEST)],
-        &["python3 -m unittest"],
-    ),
-    (
-        &[("tests/test_a.py", UNITTEST)],
-        &["python3 -m unittest discover -s tests"],
-    ),
+    (&[("tests/__init__.py", ""), ("tests/test_a.py", UNITTEST)], &["python3 -m unittest"]),
+    (&[("tests/test_a.py", UNITTEST)], &["python3 -m unittest discover -s tests"]),
     (&[("test_a.py", "import pytest\n")], &["pytest"]),
-    (
-        &[("test_a.py", "def test_a():\n    assert True\n")],
-        &["pytest"],
-    ),
+    (&[("test_a.py", "def test_a():\n    assert True\n")], &["pytest"]),
     (&[("test_a.py", UNITTEST), ("conftest.py", "")], &["pytest"]),
-    (
-        &[
-            ("test_a.py", UNITTEST),
-            ("pyproject.toml", "[tool.pytest.ini_options]\n"),
-        ],
-        &["pytest"],
-    ),
-    (
-        &[
-            ("test_a.py", UNITTEST),
-            ("pyproject.toml", "[tool.pytester]\n"),
-        ],
-        &["python3 -m unittest"],
-    ),
-    (
-        &[("test_a.py", UNITTEST), ("setup.cfg", "[tool:pytest]\n")],
-        &["pytest"],
-    ),
-    (
-        &[("package.json", r#"{"scripts":{"test":"node --test"}}"#)],
-        &["npm test"],
-    ),
+    (&[("test_a.py", UNITTEST), ("pyproject.toml", "[tool.pytest.ini_options]\n")], &["pytest"]),
+    (&[("test_a.py", UNITTEST), ("pyproject.toml", "[tool.pytester]\n")], &["python3 -m unittest"]),
+    (&[("test_a.py", UNITTEST), ("setup.cfg", "[tool:pytest]\n")], &["pytest"]),
+    (&[("package.json", r#"{"scripts":{"test":"node --test"}}"#)], &["npm test"]),
     (
         &[(
             "package.json",
@@ -83,15 +46,9 @@ const CASES: &[Case] = &[
         )],
         &[],
     ),
-    (
-        &[("package.json", "{}"), ("a.test.mjs", "")],
-        &["node --test"],
-    ),
+    (&[("package.json", "{}"), ("a.test.mjs", "")], &["node --test"]),
     (&[("package.json", "not json")], &[]),
-    (
-        &[("Cargo.toml", ""), ("test_a.py", UNITTEST)],
-        &["cargo test", "python3 -m unittest"],
-    ),
+    (&[("Cargo.toml", ""), ("test_a.py", UNITTEST)], &["cargo test", "python3 -m unittest"]),
     (&[(".gitignore", "v/\n"), ("v/test_a.py", UNITTEST)], &[]),
 ];
 
@@ -109,26 +66,15 @@ fn runners_are_asked_for_json_only_where_that_is_safe() {
         let text = serde_json::json!({ "scripts": { "test": script } }).to_string();
         std::fs::write(temp.path().join("package.json"), text).unwrap();
         let runs = super::tests(&Workspace::open(temp.path()).unwrap(), Some("shop"));
-        (
-            runs[0].program.clone(),
-            runs[0].format,
-            runs[0].shown.clone(),
-        )
+        (runs[0].program.clone(), runs[0].format, runs[0].shown.clone())
     };
     let shown = "npm test shop".to_owned();
     assert_eq!(
         program("jest --coverage"),
-        (
-            argv(["npm", "test", "--", "--json", "shop"]),
-            TestFormat::Jest,
-            shown.clone()
-        )
+        (argv(["npm", "test", "--", "--json", "shop"]), TestFormat::Jest, shown.clone())
     );
     let any = argv(["npm", "test", "--", "shop"]);
-    assert_eq!(
-        program("jest && echo done"),
-        (any.clone(), TestFormat::Any, shown.clone())
-    );
+    assert_eq!(program("jest && echo done"), (any.clone(), TestFormat::Any, shown.clone()));
     assert_eq!(program("mocha"), (any, TestFormat::Any, shown));
 }
 
@@ -139,24 +85,12 @@ fn filters_become_what_the_runner_understands() {
     std::fs::write(temp.path().join("tests/test_a.py"), "import unittest\n").unwrap();
     let workspace = Workspace::open(temp.path()).unwrap();
     let shown = |filter| super::tests(&workspace, Some(filter))[0].shown.clone();
-    assert_eq!(
-        shown("test_one"),
-        "python3 -m unittest discover -s tests -k test_one"
-    );
-    assert_eq!(
-        shown("tests/test_a.py"),
-        "python3 -m unittest tests/test_a.py"
-    );
-    assert_eq!(
-        shown("test_a.TestA.test_one"),
-        "python3 -m unittest test_a.TestA.test_one"
-    );
+    assert_eq!(shown("test_one"), "python3 -m unittest discover -s tests -k test_one");
+    assert_eq!(shown("tests/test_a.py"), "python3 -m unittest tests/test_a.py");
+    assert_eq!(shown("test_a.TestA.test_one"), "python3 -m unittest test_a.TestA.test_one");
     std::fs::write(temp.path().join("pytest.ini"), "").unwrap();
     assert_eq!(shown("one and two"), "pytest -k one and two");
-    assert_eq!(
-        shown("tests/test_a.py::test_one"),
-        "pytest tests/test_a.py::test_one"
-    );
+    assert_eq!(shown("tests/test_a.py::test_one"), "pytest tests/test_a.py::test_one");
 }
 
 #[test]
@@ -168,10 +102,7 @@ fn linters_and_checkers_of_the_project_itself_are_used() {
         (".venv/bin/pyright", "#!/bin/sh\n"),
     ];
     let (_, lint, types) = found(&python);
-    assert_eq!(
-        (lint, types),
-        (vec!["ruff check".into()], vec!["mypy".into()])
-    );
+    assert_eq!((lint, types), (vec!["ruff check".into()], vec!["mypy".into()]));
     let (_, _, types) = found(&[&python[..], &[("pyrightconfig.json", "{}")]].concat());
     assert_eq!(types, ["pyright"]);
     let (_, lint, types) = found(&[
@@ -180,13 +111,7 @@ fn linters_and_checkers_of_the_project_itself_are_used() {
         ("eslint.config.mjs", ""),
         ("tsconfig.json", "{}"),
     ]);
-    assert_eq!(
-        (lint, types),
-        (vec!["eslint".into()], vec!["tsc --noEmit".into()])
-    );
+    assert_eq!((lint, types), (vec!["eslint".into()], vec!["tsc --noEmit".into()]));
     let (_, lint, types) = found(&[("Cargo.toml", "")]);
-    assert_eq!(
-        (lint, types),
-        (vec!["cargo clippy".into()], vec!["cargo check".into()])
-    );
+    assert_eq!((lint, types), (vec!["cargo clippy".into()], vec!["cargo check".into()]));
 }

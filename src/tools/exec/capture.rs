@@ -75,17 +75,11 @@ impl Captured {
 
 /// Up to the last line end, so that no line or character is cut; all of it without one.
 fn trim_end_of_line(bytes: &[u8]) -> &[u8] {
-    bytes
-        .iter()
-        .rposition(|&b| b == b'\n')
-        .map_or(bytes, |at| &bytes[..=at])
+    bytes.iter().rposition(|&b| b == b'\n').map_or(bytes, |at| &bytes[..=at])
 }
 
 fn trim_start_of_line(bytes: &[u8]) -> &[u8] {
-    bytes
-        .iter()
-        .position(|&b| b == b'\n')
-        .map_or(bytes, |at| &bytes[at + 1..])
+    bytes.iter().position(|&b| b == b'\n').map_or(bytes, |at| &bytes[at + 1..])
 }
 
 struct Ring {
@@ -97,12 +91,7 @@ struct Ring {
 
 impl Ring {
     fn new(keep: usize) -> Self {
-        Self {
-            head: Vec::new(),
-            tail: VecDeque::new(),
-            half: keep / 2,
-            omitted: 0,
-        }
+        Self { head: Vec::new(), tail: VecDeque::new(), half: keep / 2, omitted: 0 }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -115,11 +104,7 @@ impl Ring {
     }
 
     fn finish(self) -> Captured {
-        Captured {
-            head: self.head,
-            tail: self.tail.into(),
-            omitted: self.omitted,
-        }
+        Captured { head: self.head, tail: self.tail.into(), omitted: self.omitted }
     }
 }
 
@@ -182,21 +167,11 @@ struct Log {
 impl Log {
     fn create(dir: &Path) -> Option<Self> {
         use std::os::unix::fs::DirBuilderExt;
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(dir)
-            .ok()?;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).ok()?;
         prune(dir);
-        let file = tempfile::Builder::new()
-            .prefix("command-")
-            .suffix(".log")
-            .tempfile_in(dir)
-            .ok()?;
-        Some(Self {
-            file,
-            left: LOG_CAP,
-        })
+        let file =
+            tempfile::Builder::new().prefix("command-").suffix(".log").tempfile_in(dir).ok()?;
+        Some(Self { file, left: LOG_CAP })
     }
 
     fn write(&mut self, bytes: &[u8]) {
@@ -237,11 +212,7 @@ struct Live {
 
 impl Live {
     fn new(sender: UnboundedSender<String>) -> Self {
-        Self {
-            sender,
-            pending: Vec::new(),
-            last: None,
-        }
+        Self { sender, pending: Vec::new(), last: None }
     }
 
     fn push(&mut self, bytes: &[u8]) {
@@ -307,10 +278,7 @@ mod tests {
         }
         let captured = ring.finish();
         assert_eq!(captured.total(), 290);
-        assert_eq!(
-            captured.text(),
-            "0\n1\n2\n3\n4\n[... 271 bytes left out ...]\n97\n98\n99\n"
-        );
+        assert_eq!(captured.text(), "0\n1\n2\n3\n4\n[... 271 bytes left out ...]\n97\n98\n99\n");
     }
 
     #[test]
@@ -318,15 +286,9 @@ mod tests {
         let mut ring = Ring::new(20);
         ring.push(b"0123456789abcdef");
         let captured = ring.finish();
-        assert_eq!(
-            (captured.text().as_str(), captured.omitted),
-            ("0123456789abcdef", 0)
-        );
+        assert_eq!((captured.text().as_str(), captured.omitted), ("0123456789abcdef", 0));
         let short = captured.shortened(8);
-        assert_eq!(
-            (short.head.as_slice(), short.tail.as_slice()),
-            (&b"0123"[..], &b"cdef"[..])
-        );
+        assert_eq!((short.head.as_slice(), short.tail.as_slice()), (&b"0123"[..], &b"cdef"[..]));
         assert_eq!(short.total(), 16);
     }
 

@@ -35,40 +35,29 @@ pub(super) async fn start(mut command: std::process::Command, cookie: String) ->
     unsafe {
         command.pre_exec(move || isolate(parent));
     }
-    std::thread::Builder::new()
-        .name("command".into())
-        .spawn(move || {
-            let spawned = command.spawn();
-            // The writing ends of the pipes go with it, else the output would never end.
-            drop(command);
-            let mut process = match spawned {
-                Ok(process) => process,
-                Err(error) => {
-                    let _ = started_tx.send(Err(error));
-                    return;
-                }
-            };
-            let group = Pid::from_child(&process);
-            if started_tx.send(Ok(group)).is_err() {
-                let _ = kill_process_group(group, Signal::KILL);
-            } else {
-                let _ = exited_tx.send(wait_without_reaping(group));
-                let _ = released.recv();
+    std::thread::Builder::new().name("command".into()).spawn(move || {
+        let spawned = command.spawn();
+        // The writing ends of the pipes go with it, else the output would never end.
+        drop(command);
+        let mut process = match spawned {
+            Ok(process) => process,
+            Err(error) => {
+                let _ = started_tx.send(Err(error));
+                return;
             }
-            let _ = process.wait();
-            let _ = reaped_tx.send(());
-        })?;
-    let group = started
-        .await
-        .map_err(|_| io::Error::other("the starting thread ended"))??;
-    Ok(Child {
-        group,
-        cookie,
-        exited,
-        end: None,
-        release: Some(release),
-        reaped,
-    })
+        };
+        let group = Pid::from_child(&process);
+        if started_tx.send(Ok(group)).is_err() {
+            let _ = kill_process_group(group, Signal::KILL);
+        } else {
+            let _ = exited_tx.send(wait_without_reaping(group));
+            let _ = released.recv();
+        }
+        let _ = process.wait();
+        let _ = reaped_tx.send(());
+    })?;
+    let group = started.await.map_err(|_| io::Error::other("the starting thread ended"))??;
+    Ok(Child { group, cookie, exited, end: None, release: Some(release), reaped })
 }
 
 fn isolate(parent: Pid) -> io::Result<()> {
@@ -116,10 +105,7 @@ impl Child {
 
     /// Processes still running that the command started, itself not counted.
     pub(super) fn others(&self) -> usize {
-        marked(&self.cookie)
-            .into_iter()
-            .filter(|&pid| pid != self.group)
-            .count()
+        marked(&self.cookie).into_iter().filter(|&pid| pid != self.group).count()
     }
 
     /// Ends the group: politely, and after `grace` by force. Returns when all of it is gone.
@@ -176,9 +162,7 @@ fn marked(cookie: &str) -> Vec<Pid> {
         .filter_map(|process| {
             let pid = process.file_name().to_str()?.parse().ok()?;
             let environ = std::fs::read(process.path().join("environ")).ok()?;
-            let carries = environ
-                .split(|&b| b == 0)
-                .any(|var| var == entry.as_bytes());
+            let carries = environ.split(|&b| b == 0).any(|var| var == entry.as_bytes());
             carries.then(|| Pid::from_raw(pid)).flatten()
         })
         .collect()

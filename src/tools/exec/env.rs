@@ -78,16 +78,12 @@ pub fn scrubbed(
 fn is_secret(name: &str) -> bool {
     let parts: Vec<&str> = name.split('_').collect();
     parts.iter().any(|part| SECRET_PARTS.contains(part))
-        || parts
-            .windows(2)
-            .any(|two| SECRET_PAIRS.contains(&(two[0], two[1])))
+        || parts.windows(2).any(|two| SECRET_PAIRS.contains(&(two[0], two[1])))
 }
 
 /// A value no other command has at the same time.
 pub(super) fn cookie() -> String {
-    let now = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .map_or(0, |d| d.as_nanos());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |d| d.as_nanos());
     let random = std::hash::BuildHasher::hash_one(&std::hash::RandomState::new(), now);
     format!("{}-{now:x}-{random:x}", std::process::id())
 }
@@ -111,14 +107,9 @@ mod tests {
         ] {
             assert!(!kept(name), "{name}");
         }
-        for name in [
-            "PATH",
-            "HOME",
-            "PATHEXT",
-            "TOKENIZERS_PARALLELISM",
-            "XDG_CONFIG_HOME",
-            "MONKEY",
-        ] {
+        for name in
+            ["PATH", "HOME", "PATHEXT", "TOKENIZERS_PARALLELISM", "XDG_CONFIG_HOME", "MONKEY"]
+        {
             assert!(kept(name), "{name}");
         }
     }

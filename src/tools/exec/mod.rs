@@ -123,22 +123,17 @@ pub async fn run(
 ) -> Result<Finished, ExecError> {
     let started = Instant::now();
     let name = program_name(&command.program);
-    let fail = |source: io::Error| ExecError::Start {
-        program: name.clone(),
-        source,
-    };
+    let fail = |source: io::Error| ExecError::Start { program: name.clone(), source };
     if !command.dir.is_dir() {
         return Err(ExecError::NoFolder(command.dir.display().to_string()));
     }
     let cookie = env::cookie();
     let mut prepared = prepare(&command, &cookie);
     let (out, err) = connect(&mut prepared, command.split).map_err(fail)?;
-    let mut child = child::start(prepared, cookie)
-        .await
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::NotFound => ExecError::NotFound(name.clone()),
-            _ => fail(source),
-        })?;
+    let mut child = child::start(prepared, cookie).await.map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound => ExecError::NotFound(name.clone()),
+        _ => fail(source),
+    })?;
     let mut sink = Sink::new(command.keep, command.log_dir.as_deref(), progress);
     let (end, left_behind) = {
         let pump = std::pin::pin!(pump(out, err, &mut sink));
@@ -146,14 +141,7 @@ pub async fn run(
     };
     child.reap().await;
     let (output, errors, log) = sink.finish();
-    Ok(Finished {
-        end,
-        output,
-        errors,
-        log,
-        left_behind,
-        elapsed: started.elapsed(),
-    })
+    Ok(Finished { end, output, errors, log, left_behind, elapsed: started.elapsed() })
 }
 
 fn program_name(program: &Program) -> String {
@@ -169,13 +157,8 @@ fn prepare(command: &Command, cookie: &str) -> std::process::Command {
         Program::Argv(argv) => prepared.args(argv.iter().skip(1)),
         Program::Shell(line) => prepared.arg("-c").arg(line),
     };
-    prepared
-        .current_dir(&command.dir)
-        .stdin(Stdio::null())
-        .env_clear();
-    prepared
-        .envs(env::scrubbed(std::env::vars_os()))
-        .envs(env::FIXED.iter().copied());
+    prepared.current_dir(&command.dir).stdin(Stdio::null()).env_clear();
+    prepared.envs(env::scrubbed(std::env::vars_os())).envs(env::FIXED.iter().copied());
     prepared.env("PWD", &command.dir).env(env::COOKIE, cookie);
     prepared.envs(command.env.iter().map(|(k, v)| (k, v)));
     prepared
@@ -201,10 +184,7 @@ fn connect(
 /// better to do with them, and what came before is kept.
 async fn pump(mut out: Receiver, mut err: Option<Receiver>, sink: &mut Sink) {
     let mut open = true;
-    let (mut a, mut b) = (
-        vec![0; 64 * 1024],
-        vec![0; if err.is_some() { 64 * 1024 } else { 0 }],
-    );
+    let (mut a, mut b) = (vec![0; 64 * 1024], vec![0; if err.is_some() { 64 * 1024 } else { 0 }]);
     while open || err.is_some() {
         tokio::select! {
             read = out.read(&mut a), if open => match read {

@@ -22,11 +22,7 @@ async fn run_it(command: Command) -> Finished {
 fn alive(mark: &str) -> usize {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes
-        .filter(|p| {
-            p.file_name()
-                .to_str()
-                .is_some_and(|n| n.parse::<u32>().is_ok())
-        })
+        .filter(|p| p.file_name().to_str().is_some_and(|n| n.parse::<u32>().is_ok()))
         .filter(|p| {
             std::fs::read(p.path().join("cmdline"))
                 .is_ok_and(|line| String::from_utf8_lossy(&line).contains(mark))
@@ -44,15 +40,8 @@ async fn output_keeps_the_order_of_both_streams_and_the_exit_status() {
 
 #[tokio::test]
 async fn streams_can_be_kept_apart() {
-    let done = run_it(Command {
-        split: true,
-        ..shell("echo out; echo err >&2")
-    })
-    .await;
-    assert_eq!(
-        (done.output.text().as_str(), done.errors.text().as_str()),
-        ("out\n", "err\n")
-    );
+    let done = run_it(Command { split: true, ..shell("echo out; echo err >&2") }).await;
+    assert_eq!((done.output.text().as_str(), done.errors.text().as_str()), ("out\n", "err\n"));
 }
 
 #[tokio::test]
@@ -60,30 +49,17 @@ async fn ends_are_told_apart() {
     assert_eq!(run_it(shell("kill -SEGV $$")).await.end, End::Signal(11));
     assert_eq!(run_it(shell("kill -KILL $$")).await.end, End::Signal(9));
     assert_eq!(run_it(shell("nonsense-command")).await.end, End::Exit(127));
-    let missing = Command {
-        program: Program::Argv(vec!["no-such-program".into()]),
-        ..shell("")
-    };
-    let error = run(missing, &CancellationToken::new(), None)
-        .await
-        .unwrap_err();
+    let missing = Command { program: Program::Argv(vec!["no-such-program".into()]), ..shell("") };
+    let error = run(missing, &CancellationToken::new(), None).await.unwrap_err();
     assert_eq!(error.to_string(), "no-such-program: command not found");
-    let nowhere = Command {
-        dir: "/no/such/folder".into(),
-        ..shell("true")
-    };
-    let error = run(nowhere, &CancellationToken::new(), None)
-        .await
-        .unwrap_err();
+    let nowhere = Command { dir: "/no/such/folder".into(), ..shell("true") };
+    let error = run(nowhere, &CancellationToken::new(), None).await.unwrap_err();
     assert!(matches!(error, ExecError::NoFolder(_)));
 }
 
 #[tokio::test]
 async fn standard_input_is_empty_and_there_is_no_terminal() {
-    let done = run_it(shell(
-        "read x || echo none; (: </dev/tty) 2>/dev/null || echo no-tty",
-    ))
-    .await;
+    let done = run_it(shell("read x || echo none; (: </dev/tty) 2>/dev/null || echo no-tty")).await;
     assert_eq!(done.output.text(), "none\nno-tty\n");
 }
 
@@ -91,18 +67,11 @@ async fn standard_input_is_empty_and_there_is_no_terminal() {
 async fn a_time_limit_ends_a_stubborn_tree() {
     let started = Instant::now();
     let line = "trap '' TERM; echo begun; sleep 86391 & (setsid sleep 86391 &); wait; sleep 86391";
-    let command = Command {
-        timeout: Duration::from_millis(400),
-        ..shell(line)
-    };
+    let command = Command { timeout: Duration::from_millis(400), ..shell(line) };
     let done = run_it(command).await;
     assert_eq!(done.end, End::TimedOut);
     assert_eq!(done.output.text(), "begun\n");
-    assert!(
-        started.elapsed() < Duration::from_secs(5),
-        "{:?}",
-        started.elapsed()
-    );
+    assert!(started.elapsed() < Duration::from_secs(5), "{:?}", started.elapsed());
     assert_eq!(alive("86391"), 0);
 }
 
@@ -110,11 +79,7 @@ async fn a_time_limit_ends_a_stubborn_tree() {
 async fn cancelling_ends_the_tree() {
     let cancel = CancellationToken::new();
     let (sender, mut live) = tokio::sync::mpsc::unbounded_channel();
-    let running = run(
-        shell("echo go; sleep 86392 | sleep 86392"),
-        &cancel,
-        Some(sender),
-    );
+    let running = run(shell("echo go; sleep 86392 | sleep 86392"), &cancel, Some(sender));
     let stopper = async {
         assert_eq!(live.recv().await.as_deref(), Some("go\n"));
         cancel.cancel();
@@ -128,11 +93,7 @@ async fn cancelling_ends_the_tree() {
 async fn a_dropped_run_leaves_nothing() {
     let cancel = CancellationToken::new();
     let running = run(shell("sleep 86393 & sleep 86393"), &cancel, None);
-    assert!(
-        tokio::time::timeout(Duration::from_millis(300), running)
-            .await
-            .is_err()
-    );
+    assert!(tokio::time::timeout(Duration::from_millis(300), running).await.is_err());
     let until = Instant::now() + Duration::from_secs(5);
     while alive("86393") > 0 && Instant::now() < until {
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -145,16 +106,9 @@ async fn a_background_process_does_not_hold_the_result_and_is_ended() {
     for line in ["sleep 86394 & echo ok", "(setsid sleep 86394 &); echo ok"] {
         let started = Instant::now();
         let done = run_it(shell(line)).await;
-        assert_eq!(
-            (done.end, done.output.text().as_str()),
-            (End::Exit(0), "ok\n")
-        );
+        assert_eq!((done.end, done.output.text().as_str()), (End::Exit(0), "ok\n"));
         assert_eq!(done.left_behind, 1, "{line}");
-        assert!(
-            started.elapsed() < Duration::from_secs(1),
-            "{:?}",
-            started.elapsed()
-        );
+        assert!(started.elapsed() < Duration::from_secs(1), "{:?}", started.elapsed());
         assert_eq!(alive("86394"), 0);
     }
 }
@@ -168,23 +122,11 @@ async fn endless_output_costs_neither_memory_nor_disk() {
         log_dir: Some(dir.path().into()),
         ..shell("yes 0123456789")
     };
-    let done = run(command, &CancellationToken::new(), Some(sender))
-        .await
-        .unwrap();
+    let done = run(command, &CancellationToken::new(), Some(sender)).await.unwrap();
     assert_eq!(done.end, End::TimedOut);
-    assert!(
-        done.output.total() > 16 * 1024 * 1024,
-        "{}",
-        done.output.total()
-    );
-    assert_eq!(
-        (done.output.head.len(), done.output.tail.len()),
-        (32 * 1024, 32 * 1024)
-    );
-    assert_eq!(
-        std::fs::metadata(done.log.unwrap()).unwrap().len(),
-        8 * 1024 * 1024
-    );
+    assert!(done.output.total() > 16 * 1024 * 1024, "{}", done.output.total());
+    assert_eq!((done.output.head.len(), done.output.tail.len()), (32 * 1024, 32 * 1024));
+    assert_eq!(std::fs::metadata(done.log.unwrap()).unwrap().len(), 8 * 1024 * 1024);
     let mut pieces = 0;
     while let Ok(piece) = live.try_recv() {
         assert!(piece.len() <= 4096);
@@ -197,17 +139,11 @@ async fn endless_output_costs_neither_memory_nor_disk() {
 async fn logs_are_private_and_hold_both_streams() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
-    let command = Command {
-        split: true,
-        log_dir: Some(dir.path().into()),
-        ..shell("echo a; echo b >&2")
-    };
+    let command =
+        Command { split: true, log_dir: Some(dir.path().into()), ..shell("echo a; echo b >&2") };
     let log = run_it(command).await.log.unwrap();
     assert_eq!(std::fs::read(&log).unwrap().len(), 4);
-    assert_eq!(
-        std::fs::metadata(&log).unwrap().permissions().mode() & 0o777,
-        0o600
-    );
+    assert_eq!(std::fs::metadata(&log).unwrap().permissions().mode() & 0o777, 0o600);
 }
 
 #[tokio::test]

@@ -49,10 +49,7 @@ impl Editor {
     /// Empties the editor.
     pub fn clear(&mut self) {
         let killed = std::mem::take(&mut self.killed);
-        *self = Self {
-            killed,
-            ..Self::default()
-        };
+        *self = Self { killed, ..Self::default() };
     }
 
     /// Types `text` at the caret. Line ends become `\n`, other controls become visible.
@@ -149,11 +146,7 @@ impl Editor {
     /// Cuts to the start of the line; at the start, joins it with the line above.
     pub fn kill_to_start(&mut self) {
         let start = self.line_start();
-        let from = if start == self.cursor {
-            self.previous()
-        } else {
-            start
-        };
+        let from = if start == self.cursor { self.previous() } else { start };
         self.kill(from, self.cursor);
     }
 
@@ -189,11 +182,7 @@ impl Editor {
             return self.cursor - paste::MARK_BYTES;
         }
         let mut walk = GraphemeCursor::new(self.cursor, self.text.len(), true);
-        let at = walk
-            .prev_boundary(&self.text, 0)
-            .ok()
-            .flatten()
-            .unwrap_or(0);
+        let at = walk.prev_boundary(&self.text, 0).ok().flatten().unwrap_or(0);
         // A mark takes combining characters behind it into its grapheme; it is still its own unit.
         match self.text[at..self.cursor].rfind(paste::is_mark) {
             Some(mark) => at + mark + paste::MARK_BYTES,
@@ -217,31 +206,23 @@ impl Editor {
 
     fn line_end(&self) -> usize {
         let after = &self.text[self.cursor..];
-        after
-            .find('\n')
-            .map_or(self.text.len(), |at| self.cursor + at)
+        after.find('\n').map_or(self.text.len(), |at| self.cursor + at)
     }
 
     fn word_start(&self) -> usize {
         let words = self.text[..self.cursor].split_word_bound_indices();
-        words
-            .rev()
-            .find(|(_, word)| is_word(word))
-            .map_or(0, |(at, _)| at)
+        words.rev().find(|(_, word)| is_word(word)).map_or(0, |(at, _)| at)
     }
 
     fn word_end(&self) -> usize {
         let words = self.text[self.cursor..].split_word_bound_indices();
         let mut found = words.filter(|(_, word)| is_word(word));
-        found
-            .next()
-            .map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
+        found.next().map_or(self.text.len(), |(at, word)| self.cursor + at + word.len())
     }
 }
 
 fn is_word(text: &str) -> bool {
-    text.chars()
-        .any(|c| c.is_alphanumeric() || c == '_' || paste::is_mark(c))
+    text.chars().any(|c| c.is_alphanumeric() || c == '_' || paste::is_mark(c))
 }
 
 #[cfg(test)]

@@ -16,10 +16,7 @@ impl History {
     /// Remembers a message; the same one twice in a row counts once.
     pub fn push(&mut self, entry: &Editor) {
         self.walk = None;
-        let repeated = self
-            .entries
-            .last()
-            .is_some_and(|last| last.expanded() == entry.expanded());
+        let repeated = self.entries.last().is_some_and(|last| last.expanded() == entry.expanded());
         if !entry.is_empty() && !repeated {
             let mut entry = entry.clone();
             entry.end_of_text();

@@ -50,10 +50,8 @@ impl Row {
 
     /// The source offset of the place nearest to `column`.
     fn source_at(&self, column: usize) -> usize {
-        let hit = self
-            .glyphs
-            .iter()
-            .find(|glyph| glyph.column + grapheme_width(&glyph.text) > column);
+        let hit =
+            self.glyphs.iter().find(|glyph| glyph.column + grapheme_width(&glyph.text) > column);
         match hit {
             Some(glyph) => glyph.source,
             // The end of a soft row is the start of the next one; stay on this row.
@@ -93,11 +91,7 @@ fn lay_line(editor: &Editor, start: usize, line: &str, columns: usize, rows: &mu
     let last = ranges.len() - 1;
     let mut at = 0;
     for (index, range) in ranges.into_iter().enumerate() {
-        let mut row = Row {
-            glyphs: Vec::new(),
-            end: start + line.len(),
-            soft: index < last,
-        };
+        let mut row = Row { glyphs: Vec::new(), end: start + line.len(), soft: index < last };
         let mut column = 0;
         while at < range.end {
             let Some(mut glyph) = glyphs.pop_front() else {
@@ -122,12 +116,7 @@ fn glyphs_of(editor: &Editor, start: usize, line: &str) -> (String, VecDeque<Gly
     let mut add = |text: &str, source: usize, stands_in: bool| {
         for grapheme in text.graphemes(true) {
             shown.push_str(grapheme);
-            glyphs.push_back(Glyph {
-                text: grapheme.to_owned(),
-                source,
-                column: 0,
-                stands_in,
-            });
+            glyphs.push_back(Glyph { text: grapheme.to_owned(), source, column: 0, stands_in });
         }
     };
     for (at, grapheme) in line.grapheme_indices(true) {
@@ -157,14 +146,7 @@ fn find_caret(rows: &mut Vec<Row>, cursor: usize, columns: usize) -> (usize, usi
                 return (index, column);
             }
             let end = row.end;
-            rows.insert(
-                index + 1,
-                Row {
-                    glyphs: Vec::new(),
-                    end,
-                    soft: false,
-                },
-            );
+            rows.insert(index + 1, Row { glyphs: Vec::new(), end, soft: false });
             return (index + 1, 0);
         }
     }
@@ -179,11 +161,7 @@ impl Editor {
         let layout = Layout::new(self, columns);
         let (row, column) = layout.caret;
         let goal = self.goal.unwrap_or(column);
-        let target = if down {
-            Some(row + 1)
-        } else {
-            row.checked_sub(1)
-        };
+        let target = if down { Some(row + 1) } else { row.checked_sub(1) };
         let Some(row) = target.and_then(|target| layout.rows.get(target)) else {
             return false;
         };

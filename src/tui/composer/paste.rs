@@ -33,10 +33,7 @@ impl Paste {
 
 /// The stand-in of paste number `index`.
 pub fn mark(index: usize) -> char {
-    u32::try_from(index)
-        .ok()
-        .and_then(|index| char::from_u32(FIRST + index))
-        .unwrap_or('\u{fffd}')
+    u32::try_from(index).ok().and_then(|index| char::from_u32(FIRST + index)).unwrap_or('\u{fffd}')
 }
 
 /// Whether `c` is reserved for stand-ins.
@@ -62,9 +59,7 @@ pub fn expand(text: &str, pastes: &[Paste]) -> String {
 }
 
 fn find(c: char, pastes: &[Paste]) -> Option<&Paste> {
-    is_mark(c)
-        .then(|| pastes.get((c as u32 - FIRST) as usize))
-        .flatten()
+    is_mark(c).then(|| pastes.get((c as u32 - FIRST) as usize)).flatten()
 }
 
 /// Whether pasted text should stand in. Text with reserved characters always does, to keep them.

@@ -41,22 +41,14 @@ impl Table {
         };
         let widths: Vec<usize> = (0..count).map(widest).collect();
         let total: usize = widths.iter().sum::<usize>() + 3 * count.saturating_sub(1);
-        if total <= columns {
-            self.aligned(&widths, theme)
-        } else {
-            self.listed(theme)
-        }
+        if total <= columns { self.aligned(&widths, theme) } else { self.listed(theme) }
     }
 
     fn aligned(&self, widths: &[usize], theme: &Theme) -> Vec<Vec<Run>> {
         let rule = theme.style(Scope::Rule);
         let mut lines = Vec::new();
         for (index, row) in self.rows.iter().enumerate() {
-            let style = theme.style(if index == 0 {
-                Scope::Strong
-            } else {
-                Scope::Text
-            });
+            let style = theme.style(if index == 0 { Scope::Strong } else { Scope::Text });
             let mut line: Vec<Run> = Vec::new();
             for (column, wide) in widths.iter().enumerate() {
                 let cell = row.get(column).map_or("", String::as_str);

@@ -14,28 +14,12 @@ fn blocks_are_set_off_and_wrapped() {
     for (text, columns, want) in [
         ("# Title\ntext", 20, vec!["# Title", "", "text"]),
         ("a **b** `c`\nd", 20, vec!["a b c d"]),
-        (
-            "- one\n- two\n  - three\n\nend",
-            20,
-            vec!["• one", "• two", "  • three", "", "end"],
-        ),
-        (
-            "9. nine\n10. ten wide",
-            9,
-            vec!["9. nine", "10. ten", "    wide"],
-        ),
+        ("- one\n- two\n  - three\n\nend", 20, vec!["• one", "• two", "  • three", "", "end"]),
+        ("9. nine\n10. ten wide", 9, vec!["9. nine", "10. ten", "    wide"]),
         ("> quoted words", 10, vec!["│ quoted", "│ words"]),
-        (
-            "```rust\nfn a() {\n\n}\n```\nx",
-            20,
-            vec!["rust", "  fn a() {", "", "  }", "", "x"],
-        ),
+        ("```rust\nfn a() {\n\n}\n```\nx", 20, vec!["rust", "  fn a() {", "", "  }", "", "x"]),
         ("```\nunclosed", 20, vec!["  unclosed"]),
-        (
-            "[a](http://b) <http://c>",
-            40,
-            vec!["a (http://b) http://c"],
-        ),
+        ("[a](http://b) <http://c>", 40, vec!["a (http://b) http://c"]),
         ("<b>x</b>", 20, vec!["<b>x</b>"]),
         ("\u{1b}[2Jx", 20, vec!["␛[2Jx"]),
         ("你好，世界", 6, vec!["你好，", "世界"]),

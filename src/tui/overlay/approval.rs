@@ -20,11 +20,6 @@ pub struct Question {
 impl Question {
     /// Asked at `now`.
     pub fn new(call: ToolCall, title: String, now: u64) -> Self {
-        Self {
-            call,
-            title,
-            grace: Grace::new(now),
-            field: None,
-        }
+        Self { call, title, grace: Grace::new(now), field: None }
     }
 }

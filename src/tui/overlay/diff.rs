@@ -37,12 +37,7 @@ pub struct Pen<'a> {
 impl<'a> Pen<'a> {
     /// A pen for lines numbered up to `last` in `columns` cells.
     pub fn new(theme: &'a Theme, columns: usize, last: usize) -> Self {
-        Self {
-            theme,
-            columns,
-            digits: last.max(1).to_string().len(),
-            both: columns >= 60,
-        }
+        Self { theme, columns, digits: last.max(1).to_string().len(), both: columns >= 60 }
     }
 
     /// The lines of `hunk`.
@@ -83,11 +78,7 @@ impl<'a> Pen<'a> {
         let style = |scope| self.theme.style(scope);
         let (sign, base, word) = match kind {
             Kind::Context => (" ", style(Scope::DiffContext), style(Scope::DiffContext)),
-            Kind::Removed => (
-                "-",
-                style(Scope::DiffRemoved),
-                style(Scope::DiffRemovedWord),
-            ),
+            Kind::Removed => ("-", style(Scope::DiffRemoved), style(Scope::DiffRemovedWord)),
             Kind::Added => ("+", style(Scope::DiffAdded), style(Scope::DiffAddedWord)),
         };
         let number = |n: usize| match n {
@@ -215,27 +206,15 @@ mod tests {
     fn numbers_follow_both_sides() {
         assert_eq!(
             drawn(&["a"], &["b", "c"], 60),
-            [
-                " 8  9  before",
-                " 9    -a",
-                "   10 +b",
-                "   11 +c",
-                "10 12  after"
-            ]
+            [" 8  9  before", " 9    -a", "   10 +b", "   11 +c", "10 12  after"]
         );
         assert_eq!(drawn(&["a"], &[], 20), [" 9  before", " 9 -a", "10  after"]);
     }
 
     #[test]
     fn tabs_stop_by_the_text_and_changed_blanks_show() {
-        assert_eq!(
-            drawn(&["\tx"], &["a\tx"], 20)[1..3],
-            [" 9 -    x", "10 +a   x"]
-        );
-        assert_eq!(
-            drawn(&["\tx"], &["    x"], 20)[1..3],
-            [" 9 -→   x", "10 +····x"]
-        );
+        assert_eq!(drawn(&["\tx"], &["a\tx"], 20)[1..3], [" 9 -    x", "10 +a   x"]);
+        assert_eq!(drawn(&["\tx"], &["    x"], 20)[1..3], [" 9 -→   x", "10 +····x"]);
     }
 
     #[test]
@@ -245,10 +224,6 @@ mod tests {
         let lines = drawn(&[&old], &[&new], 100);
         assert!(lines.len() < 30);
         assert!(lines.iter().any(|line| line.contains("OLD")));
-        assert!(
-            lines
-                .iter()
-                .any(|line| line.contains("…499,700 characters…"))
-        );
+        assert!(lines.iter().any(|line| line.contains("…499,700 characters…")));
     }
 }

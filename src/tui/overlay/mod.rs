@@ -31,9 +31,7 @@ pub struct Grace {
 impl Grace {
     /// Opened at `now`.
     pub fn new(now: u64) -> Self {
-        Self {
-            until: now + GRACE_MS,
-        }
+        Self { until: now + GRACE_MS }
     }
 
     /// Whether a key at `now` comes too early. `typing`: the person was in the middle of a message,

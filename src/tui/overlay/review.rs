@@ -150,10 +150,8 @@ impl Sheet {
 
     /// Goes to the next hunk without a verdict, from the current one on and then from the first.
     pub fn advance(&mut self) {
-        let open: Vec<bool> = self
-            .hunks()
-            .map(|(_, hunk)| self.verdict(hunk.id).is_none())
-            .collect();
+        let open: Vec<bool> =
+            self.hunks().map(|(_, hunk)| self.verdict(hunk.id).is_none()).collect();
         let from = (self.current..open.len()).chain(0..self.current);
         if let Some(next) = from.into_iter().find(|index| open[*index]) {
             self.select(next);
@@ -168,20 +166,13 @@ impl Sheet {
 
     /// Goes to the hunk before or after.
     pub fn step(&mut self, down: bool) {
-        let index = if down {
-            self.current + 1
-        } else {
-            self.current.saturating_sub(1)
-        };
+        let index = if down { self.current + 1 } else { self.current.saturating_sub(1) };
         self.select(index);
     }
 
     /// Begins a comment on the current hunk.
     pub fn open_field(&mut self) {
-        let text = self
-            .current_id()
-            .and_then(|id| self.comment(id))
-            .unwrap_or_default();
+        let text = self.current_id().and_then(|id| self.comment(id)).unwrap_or_default();
         self.field = Some(Editor::with(text));
     }
 
@@ -243,11 +234,7 @@ impl Sheet {
                 if self.comments.contains_key(&hunk.id) {
                     rows.push(Row::Comment(number));
                 }
-                rows.extend(
-                    pen.hunk(hunk)
-                        .into_iter()
-                        .map(|line| Row::Body(number, line)),
-                );
+                rows.extend(pen.hunk(hunk).into_iter().map(|line| Row::Body(number, line)));
                 number += 1;
             }
         }
@@ -304,10 +291,7 @@ impl Sheet {
 
     /// Rows above and below the window.
     pub fn hidden(&self) -> (usize, usize) {
-        (
-            self.top,
-            self.rows.len().saturating_sub(self.top + self.height),
-        )
+        (self.top, self.rows.len().saturating_sub(self.top + self.height))
     }
 }
 

@@ -52,27 +52,14 @@ fn add(marks: &mut Vec<Range<usize>>, words: &[&str], range: Range<usize>) {
 
 fn ends(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let same = |(a, b): &(char, char)| a == b;
-    let head: usize = old
-        .chars()
-        .zip(new.chars())
-        .take_while(same)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
+    let head: usize =
+        old.chars().zip(new.chars()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let (a, b) = (&old[head..], &new[head..]);
-    let tail: usize = a
-        .chars()
-        .rev()
-        .zip(b.chars().rev())
-        .take_while(same)
-        .map(|(c, _)| c.len_utf8())
-        .sum();
+    let tail: usize =
+        a.chars().rev().zip(b.chars().rev()).take_while(same).map(|(c, _)| c.len_utf8()).sum();
     let range = |length: usize| {
         let range = head..length - tail;
-        if range.is_empty() {
-            Vec::new()
-        } else {
-            vec![range]
-        }
+        if range.is_empty() { Vec::new() } else { vec![range] }
     };
     (range(old.len()), range(new.len()))
 }
@@ -84,10 +71,7 @@ mod tests {
     fn marked(old: &str, new: &str) -> (Vec<String>, Vec<String>) {
         let (a, b) = marks(old, new);
         let cut = |text: &str, ranges: Vec<Range<usize>>| {
-            ranges
-                .into_iter()
-                .map(|range| text[range].to_owned())
-                .collect()
+            ranges.into_iter().map(|range| text[range].to_owned()).collect()
         };
         (cut(old, a), cut(new, b))
     }

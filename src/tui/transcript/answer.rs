@@ -25,10 +25,7 @@ pub struct Answer {
 impl Answer {
     /// An answer that begins with `text`.
     pub fn new(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            ..Self::default()
-        }
+        Self { text: text.to_owned(), ..Self::default() }
     }
 
     /// More of it.
@@ -69,10 +66,7 @@ impl Answer {
         }
         let rest = &self.text[self.fixed_bytes..];
         let mut lines = self.fixed.clone();
-        join(
-            &mut lines,
-            lay(if self.done { rest } else { settled(rest) }, look),
-        );
+        join(&mut lines, lay(if self.done { rest } else { settled(rest) }, look));
         lines
     }
 }
@@ -105,9 +99,7 @@ fn boundary(text: &str, from: usize) -> usize {
     let mut blank = false;
     for line in text[from..].split_inclusive('\n') {
         let bare = line.trim_start_matches(' ');
-        let mark = ["```", "~~~"]
-            .into_iter()
-            .find(|mark| bare.starts_with(mark));
+        let mark = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
         if blank && fence.is_none() && line.ends_with('\n') && begins_block(line) {
             found = at;
         }
@@ -154,10 +146,7 @@ mod tests {
             }
             answer.finish();
             let texts = |lines: &[Line<'_>]| -> Vec<String> {
-                lines
-                    .iter()
-                    .map(|line| line.to_string().trim_end().to_owned())
-                    .collect()
+                lines.iter().map(|line| line.to_string().trim_end().to_owned()).collect()
             };
             assert_eq!(texts(&answer.lines(&look)), texts(&whole));
             assert!(answer.fixed_bytes > 0);

@@ -73,56 +73,32 @@ pub enum Body {
 impl Body {
     /// The block of reasoning, if it is one.
     pub fn thinking(&self) -> Option<&Thinking> {
-        if let Self::Thinking(block) = self {
-            Some(block)
-        } else {
-            None
-        }
+        if let Self::Thinking(block) = self { Some(block) } else { None }
     }
 
     /// The block of reasoning, to be changed.
     pub fn thinking_mut(&mut self) -> Option<&mut Thinking> {
-        if let Self::Thinking(block) = self {
-            Some(block)
-        } else {
-            None
-        }
+        if let Self::Thinking(block) = self { Some(block) } else { None }
     }
 
     /// The answer, if it is one.
     pub fn answer(&self) -> Option<&Answer> {
-        if let Self::Answer(answer) = self {
-            Some(answer)
-        } else {
-            None
-        }
+        if let Self::Answer(answer) = self { Some(answer) } else { None }
     }
 
     /// The answer, to be changed.
     pub fn answer_mut(&mut self) -> Option<&mut Answer> {
-        if let Self::Answer(answer) = self {
-            Some(answer)
-        } else {
-            None
-        }
+        if let Self::Answer(answer) = self { Some(answer) } else { None }
     }
 
     /// The call, if it is one.
     pub fn tool(&self) -> Option<&Tool> {
-        if let Self::Tool(tool) = self {
-            Some(tool)
-        } else {
-            None
-        }
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
     }
 
     /// The call, to be changed.
     pub fn tool_mut(&mut self) -> Option<&mut Tool> {
-        if let Self::Tool(tool) = self {
-            Some(tool)
-        } else {
-            None
-        }
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
     }
 }
 
@@ -140,14 +116,7 @@ pub struct Cell {
 
 impl Cell {
     pub(super) fn new(body: Body) -> Self {
-        Self {
-            body,
-            fold: None,
-            lines: Vec::new(),
-            gap: 0,
-            columns: 0,
-            fresh: false,
-        }
+        Self { body, fold: None, lines: Vec::new(), gap: 0, columns: 0, fresh: false }
     }
 
     /// What it holds.
@@ -180,11 +149,7 @@ impl Cell {
 
     /// Rows on screen, the blank ones before it included; 0 when it is hidden.
     pub fn height(&self) -> usize {
-        if self.lines.is_empty() {
-            0
-        } else {
-            self.gap + self.lines.len()
-        }
+        if self.lines.is_empty() { 0 } else { self.gap + self.lines.len() }
     }
 
     /// Blank rows before it.
@@ -239,16 +204,9 @@ impl Cell {
             Body::Thinking(block) => block.lines(self.fold, look),
             Body::Answer(answer) => answer.lines(look),
             Body::Tool(tool) => tool.lines(open, look),
-            Body::Changes {
-                paths,
-                added,
-                removed,
-            } => changes(paths, *added, *removed, look),
+            Body::Changes { paths, added, removed } => changes(paths, *added, *removed, look),
             Body::Summary(text) => {
-                let runs = [(
-                    format!("  {}", clean_line(text)),
-                    look.theme.style(Scope::Dim),
-                )];
+                let runs = [(format!("  {}", clean_line(text)), look.theme.style(Scope::Dim))];
                 vec![crate::tui::flow::fit(&runs, look.columns)]
             }
             Body::Notice { level, text } => notice(*level, text, look),
@@ -272,11 +230,7 @@ fn user(text: &str, open: bool, look: &Look<'_>) -> Vec<Line<'static>> {
     let bar = [("▌ ".to_owned(), look.theme.style(Scope::UserBar))];
     let cap = if open { usize::MAX } else { MESSAGE_ROWS };
     let shown: Vec<&str> = text.lines().take(cap.saturating_add(1)).collect();
-    let text_shown = if open {
-        text.to_owned()
-    } else {
-        cut(&shown.join("\n"), 4_000)
-    };
+    let text_shown = if open { text.to_owned() } else { cut(&shown.join("\n"), 4_000) };
     let mut lines = flow(&[(clean(&text_shown), style)], look.columns, &bar, &bar);
     if lines.len() > cap || text_shown.len() < text.trim_end().len() {
         lines.truncate(cap);
@@ -321,15 +275,6 @@ fn notice(level: Level, text: &str, look: &Look<'_>) -> Vec<Line<'static>> {
     let style = look.theme.style(scope);
     let first = [(mark.to_owned(), style)];
     let rest = [("  ".to_owned(), style)];
-    let body = look.theme.style(if level == Level::Error {
-        Scope::Error
-    } else {
-        Scope::Text
-    });
-    flow(
-        &[(clean(text.trim_end()), body)],
-        look.columns,
-        &first,
-        &rest,
-    )
+    let body = look.theme.style(if level == Level::Error { Scope::Error } else { Scope::Text });
+    flow(&[(clean(text.trim_end()), body)], look.columns, &first, &rest)
 }

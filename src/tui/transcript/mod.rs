@@ -44,11 +44,7 @@ impl Transcript {
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        *self = Self {
-            columns: self.columns,
-            height: self.height,
-            ..Self::default()
-        };
+        *self = Self { columns: self.columns, height: self.height, ..Self::default() };
     }
 
     /// All cells, oldest first.
@@ -67,32 +63,14 @@ impl Transcript {
 
     /// The answer that streams now, if one does.
     pub fn live_answer(&mut self) -> Option<&mut Answer> {
-        let live = self
-            .cells
-            .last()?
-            .body()
-            .answer()
-            .is_some_and(|answer| !answer.done());
-        if live {
-            self.last_mut()?.answer_mut()
-        } else {
-            None
-        }
+        let live = self.cells.last()?.body().answer().is_some_and(|answer| !answer.done());
+        if live { self.last_mut()?.answer_mut() } else { None }
     }
 
     /// The block of thinking that streams now, if one does.
     pub fn live_thinking(&mut self) -> Option<&mut Thinking> {
-        let live = self
-            .cells
-            .last()?
-            .body()
-            .thinking()
-            .is_some_and(Thinking::live);
-        if live {
-            self.last_mut()?.thinking_mut()
-        } else {
-            None
-        }
+        let live = self.cells.last()?.body().thinking().is_some_and(Thinking::live);
+        if live { self.last_mut()?.thinking_mut() } else { None }
     }
 
     /// The newest tool cell for which `test` holds.
@@ -104,10 +82,7 @@ impl Transcript {
 
     /// The oldest tool cell since the last message of the person for which `test` holds.
     pub fn oldest_tool_mut(&mut self, test: impl Fn(&Tool) -> bool) -> Option<&mut Tool> {
-        let from = self
-            .cells
-            .iter()
-            .rposition(|cell| matches!(cell.body(), Body::User(_)));
+        let from = self.cells.iter().rposition(|cell| matches!(cell.body(), Body::User(_)));
         let mut cells = self.cells.iter_mut().skip(from.unwrap_or(0));
         let cell = cells.find(|cell| cell.body().tool().is_some_and(&test))?;
         cell.change().tool_mut()
@@ -158,20 +133,12 @@ impl Transcript {
 
     /// Raw text of the newest answer.
     pub fn last_answer(&self) -> Option<&str> {
-        self.cells
-            .iter()
-            .rev()
-            .find_map(|cell| cell.body().answer())
-            .map(Answer::text)
+        self.cells.iter().rev().find_map(|cell| cell.body().answer()).map(Answer::text)
     }
 
     /// Brings the layout up to date for a window of `columns` x `height` cells.
     pub fn lay_out(&mut self, look: &Look<'_>, height: usize) {
-        let look = Look {
-            thinking: self.effective(look.thinking),
-            output: self.output,
-            ..*look
-        };
+        let look = Look { thinking: self.effective(look.thinking), output: self.output, ..*look };
         let resized = self.columns != look.columns;
         self.columns = look.columns;
         self.height = height;
@@ -240,11 +207,7 @@ impl Transcript {
 
     /// Index of the marked block.
     pub fn focused(&self) -> Option<usize> {
-        let last = || {
-            self.cells
-                .iter()
-                .rposition(|cell| cell.foldable() && cell.height() > 0)
-        };
+        let last = || self.cells.iter().rposition(|cell| cell.foldable() && cell.height() > 0);
         self.focus.or_else(last)
     }
 
@@ -287,10 +250,7 @@ impl Transcript {
     pub fn click(&mut self, row: usize, look: &Look<'_>) {
         let line = self.top() + row;
         let index = self.starts.partition_point(|start| *start <= line);
-        let Some(index) = index
-            .checked_sub(1)
-            .filter(|index| *index < self.cells.len())
-        else {
+        let Some(index) = index.checked_sub(1).filter(|index| *index < self.cells.len()) else {
             return;
         };
         let cell = &self.cells[index];
@@ -301,11 +261,7 @@ impl Transcript {
     }
 
     fn effective_look<'a>(&self, look: &Look<'a>) -> Look<'a> {
-        Look {
-            thinking: self.effective(look.thinking),
-            output: self.output,
-            ..*look
-        }
+        Look { thinking: self.effective(look.thinking), output: self.output, ..*look }
     }
 
     fn toggle(&mut self, index: usize, look: &Look<'_>) {

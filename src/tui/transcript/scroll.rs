@@ -45,9 +45,7 @@ fn top_of(scroll: Scroll, starts: &[usize], height: usize) -> usize {
         Scroll::At { cell, row, .. } => {
             let start = starts.get(cell).copied().unwrap_or(total);
             let end = starts.get(cell + 1).copied().unwrap_or(total);
-            (start + row)
-                .min(end.saturating_sub(1).max(start))
-                .min(last)
+            (start + row).min(end.saturating_sub(1).max(start)).min(last)
         }
     }
 }
@@ -100,10 +98,7 @@ impl Transcript {
             Scroll::Follow => self.rows(),
             Scroll::At { seen, .. } => seen,
         };
-        let cell = self
-            .starts
-            .partition_point(|start| *start <= top)
-            .saturating_sub(1);
+        let cell = self.starts.partition_point(|start| *start <= top).saturating_sub(1);
         let row = top - self.starts.get(cell).copied().unwrap_or(0);
         self.scroll = Scroll::At { cell, row, seen };
     }

@@ -23,21 +23,12 @@ fn row_of(bench: &mut Bench, text: &str) -> Option<u16> {
 fn the_live_tail_never_changes_its_height() {
     let mut bench = thinking_bench();
     let mut heights = Vec::new();
-    for piece in [
-        "一",
-        "二三四\n",
-        &"長い考え、".repeat(80),
-        "\n\n\nend",
-        " more",
-    ] {
+    for piece in ["一", "二三四\n", &"長い考え、".repeat(80), "\n\n\nend", " more"] {
         bench.event(thinking(piece));
         bench.screen();
         heights.push(bench.model.transcript.rows());
     }
-    assert!(
-        heights.iter().all(|height| *height == heights[0]),
-        "{heights:?}"
-    );
+    assert!(heights.iter().all(|height| *height == heights[0]), "{heights:?}");
 }
 
 #[test]
@@ -48,11 +39,7 @@ fn done_thinking_is_one_line_with_time_and_tokens() {
     bench.event(Event::ThinkingDone);
     bench.event(text("ok"));
     bench.wait(60_000);
-    assert!(
-        bench
-            .screen()
-            .contains("▸ 思 12s · ~1 tok · 首先看 parser。 然後…")
-    );
+    assert!(bench.screen().contains("▸ 思 12s · ~1 tok · 首先看 parser。 然後…"));
     bench.event(step_done());
     assert!(bench.screen().contains("▸ 思 12s · 143 tok · 首先"));
 }
@@ -112,9 +99,7 @@ fn tab_or_a_click_opens_one_block() {
     let row = row_of(&mut bench, "▾ 思").unwrap();
     bench.click(3, row);
     assert!(!bench.screen().contains("│ second alpha"));
-    let row = row_of(&mut bench, "first alpha…")
-        .or(row_of(&mut bench, "first alpha"))
-        .unwrap();
+    let row = row_of(&mut bench, "first alpha…").or(row_of(&mut bench, "first alpha")).unwrap();
     bench.click(3, row);
     assert!(bench.screen().contains("│ second alpha"));
 }
@@ -189,41 +174,25 @@ fn folding_above_the_window_does_not_move_it() {
 #[test]
 fn a_tool_call_goes_through_its_states() {
     let mut bench = thinking_bench();
-    bench.event(Event::CallStarted {
-        name: "test".into(),
-    });
-    bench.event(Event::CallDelta {
-        text: "<parameter=path>".into(),
-    });
+    bench.event(Event::CallStarted { name: "test".into() });
+    bench.event(Event::CallDelta { text: "<parameter=path>".into() });
     assert!(bench.screen().contains("… test · 16 B"));
     bench.event(step_done());
     bench.event(requested(1, "test", "src/a.rs"));
     assert!(bench.screen().contains("… test src/a.rs"));
-    bench.event(Event::ToolStarted {
-        call: CallId(1),
-        title: "cargo test".into(),
-    });
+    bench.event(Event::ToolStarted { call: CallId(1), title: "cargo test".into() });
     bench.wait(3_000);
     bench.event(Event::ToolProgress {
         call: CallId(1),
         text: "1%\r2%\r\u{1b}[32mok\u{1b}[0m\n".into(),
     });
     let screen = bench.screen();
-    assert!(
-        screen.contains("▸ test cargo test · 3s") && screen.contains("  ok\n"),
-        "{screen}"
-    );
+    assert!(screen.contains("▸ test cargo test · 3s") && screen.contains("  ok\n"), "{screen}");
     let log: String = (0..9).map(|n| format!("row {n}\n")).collect();
     let output = ToolOutput::failed(log, "1 failed");
-    bench.event(Event::ToolFinished {
-        call: CallId(1),
-        output,
-    });
+    bench.event(Event::ToolFinished { call: CallId(1), output });
     let screen = bench.screen();
-    assert!(
-        screen.contains("✗ test cargo test · 1 failed · 3s"),
-        "{screen}"
-    );
+    assert!(screen.contains("✗ test cargo test · 1 failed · 3s"), "{screen}");
     assert!(screen.contains("5 lines above (Tab)") && screen.contains("row 8"));
     bench.key("tab");
     assert!(bench.screen().contains("row 0"));
@@ -232,19 +201,12 @@ fn a_tool_call_goes_through_its_states() {
 #[test]
 fn a_call_that_cannot_be_run_and_one_that_was_cut_off_are_told() {
     let mut bench = thinking_bench();
-    bench.event(Event::CallStarted {
-        name: "edit".into(),
-    });
-    let problem = CallProblem {
-        code: "missing:edit.old".into(),
-        message: "Give old.".into(),
-    };
+    bench.event(Event::CallStarted { name: "edit".into() });
+    let problem = CallProblem { code: "missing:edit.old".into(), message: "Give old.".into() };
     bench.event(Event::ToolRejected { problem });
     assert!(bench.screen().contains("✗ edit · cannot be run"));
     assert!(bench.screen().contains("Give old. (missing:edit.old)"));
-    bench.event(Event::CallStarted {
-        name: "read".into(),
-    });
+    bench.event(Event::CallStarted { name: "read".into() });
     bench.event(turn_done(Outcome::Interrupted));
     assert!(bench.screen().contains("■ read · stopped"));
 }
@@ -253,16 +215,11 @@ fn a_call_that_cannot_be_run_and_one_that_was_cut_off_are_told() {
 fn two_calls_of_one_step_keep_their_order() {
     let mut bench = thinking_bench();
     for _ in 0..2 {
-        bench.event(Event::CallStarted {
-            name: "read".into(),
-        });
+        bench.event(Event::CallStarted { name: "read".into() });
     }
     bench.event(requested(1, "read", "a.rs"));
     bench.event(requested(2, "read", "b.rs"));
-    let (a, b) = (
-        row_of(&mut bench, "read a.rs"),
-        row_of(&mut bench, "read b.rs"),
-    );
+    let (a, b) = (row_of(&mut bench, "read a.rs"), row_of(&mut bench, "read b.rs"));
     assert!(a.is_some() && a < b);
 }
 
@@ -274,32 +231,18 @@ fn hostile_text_is_inert_everywhere() {
     bench.event(thinking(evil));
     bench.event(text(evil));
     bench.event(requested(1, evil, evil));
-    bench.event(Event::ToolStarted {
-        call: CallId(1),
-        title: evil.into(),
-    });
-    bench.event(Event::ToolProgress {
-        call: CallId(1),
-        text: evil.into(),
-    });
+    bench.event(Event::ToolStarted { call: CallId(1), title: evil.into() });
+    bench.event(Event::ToolProgress { call: CallId(1), text: evil.into() });
     bench.event(Event::Queued { text: evil.into() });
-    bench.event(Event::Notice {
-        level: Level::Error,
-        text: evil.into(),
-    });
+    bench.event(Event::Notice { level: Level::Error, text: evil.into() });
     bench.msg(Msg::Paste(evil.into()));
     bench.key("ctrl+t");
     let screen = bench.screen();
-    assert!(
-        !screen.contains(['\u{1b}', '\u{7}', '\u{202e}']),
-        "{screen:?}"
-    );
+    assert!(!screen.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{screen:?}");
     let mut evil_review = review();
     evil_review.files[0].path = evil.into();
     evil_review.files[0].hunks[0].new[0] = evil.into();
-    bench.event(Event::ReviewRequested {
-        review: evil_review,
-    });
+    bench.event(Event::ReviewRequested { review: evil_review });
     assert!(!bench.screen().contains(['\u{1b}', '\u{7}', '\u{202e}']));
 }
 
@@ -310,23 +253,13 @@ fn a_long_session_lays_out_only_what_changes() {
         bench.event(started(&format!("turn {turn}")));
         bench.event(requested(turn, "read", "x"));
         let output = ToolOutput::done("x".repeat(50_000), "50 KB");
-        bench.event(Event::ToolFinished {
-            call: CallId(turn),
-            output,
-        });
+        bench.event(Event::ToolFinished { call: CallId(turn), output });
         bench.event(text("answer *words*"));
         bench.event(step_done());
     }
     bench.screen();
-    let stale = |bench: &Bench| {
-        bench
-            .model
-            .transcript
-            .cells()
-            .iter()
-            .filter(|cell| !cell.fresh())
-            .count()
-    };
+    let stale =
+        |bench: &Bench| bench.model.transcript.cells().iter().filter(|cell| !cell.fresh()).count();
     assert_eq!(stale(&bench), 0);
     bench.event(text("more"));
     assert!(stale(&bench) <= 1);
@@ -336,16 +269,10 @@ fn a_long_session_lays_out_only_what_changes() {
 fn live_output_without_a_line_end_is_bounded() {
     let mut bench = thinking_bench();
     bench.event(requested(1, "run", "x"));
-    bench.event(Event::ToolStarted {
-        call: CallId(1),
-        title: "yes".into(),
-    });
+    bench.event(Event::ToolStarted { call: CallId(1), title: "yes".into() });
     for _ in 0..500 {
         let text = "世".repeat(1_400);
-        bench.event(Event::ToolProgress {
-            call: CallId(1),
-            text,
-        });
+        bench.event(Event::ToolProgress { call: CallId(1), text });
     }
     let tool = bench.model.transcript.call_mut(CallId(1)).unwrap();
     assert!(tool.kept() < 40_000);

@@ -93,11 +93,7 @@ impl Thinking {
 
     fn time(&self, now: u64) -> u64 {
         let own = self.ended.unwrap_or(now).saturating_sub(self.started);
-        if own < REPLAY_MS && !self.live() {
-            own.max(self.estimate_ms)
-        } else {
-            own
-        }
+        if own < REPLAY_MS && !self.live() { own.max(self.estimate_ms) } else { own }
     }
 
     pub(super) fn lines(&mut self, fold: Option<Fold>, look: &Look<'_>) -> Vec<Line<'static>> {
@@ -119,10 +115,7 @@ impl Thinking {
         let time = duration(self.time(look.now));
         let mut runs: Vec<Run> = vec![
             (format!("{mark} 思 "), head),
-            (
-                format!("{time} · {about}{tokens} tok"),
-                look.theme.style(Scope::Dim),
-            ),
+            (format!("{time} · {about}{tokens} tok"), look.theme.style(Scope::Dim)),
         ];
         if words {
             let start: String = self.text.trim_start().chars().take(look.columns).collect();
@@ -140,12 +133,7 @@ impl Thinking {
         for line in text.rsplit('\n') {
             let line = clean(recent(line));
             let ranges = wrap(&line, columns);
-            rows.extend(
-                ranges
-                    .into_iter()
-                    .rev()
-                    .map(|range| line[range].trim_end().to_owned()),
-            );
+            rows.extend(ranges.into_iter().rev().map(|range| line[range].trim_end().to_owned()));
             if rows.len() >= TAIL_ROWS {
                 break;
             }
@@ -154,10 +142,7 @@ impl Thinking {
         rows.reverse();
         rows.resize(TAIL_ROWS, String::new());
         let mut lines = vec![self.head("▾", false, look)];
-        lines.extend(
-            rows.into_iter()
-                .map(|row| fit(&[(format!("│ {row}"), style)], look.columns)),
-        );
+        lines.extend(rows.into_iter().map(|row| fit(&[(format!("│ {row}"), style)], look.columns)));
         lines
     }
 
@@ -172,8 +157,7 @@ impl Thinking {
             self.done_lines.clear();
         }
         if let Some(end) = self.text.rfind('\n').filter(|end| *end >= self.done_bytes) {
-            self.done_lines
-                .extend(lay(&self.text[self.done_bytes..end]));
+            self.done_lines.extend(lay(&self.text[self.done_bytes..end]));
             self.done_bytes = end + 1;
         }
         let mut lines = vec![self.head("▾", false, look)];

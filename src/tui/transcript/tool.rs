@@ -224,9 +224,7 @@ fn output_lines(output: &ToolOutput, open: bool, look: &Look<'_>) -> Vec<Line<'s
         if count > MOST_ROWS {
             let rest = format!("… {} more", plural(count - MOST_ROWS, "line"));
             lines.extend(
-                plain(&rest, look.theme.style(Scope::Dim), columns)
-                    .into_iter()
-                    .map(indent),
+                plain(&rest, look.theme.style(Scope::Dim), columns).into_iter().map(indent),
             );
         }
         return lines;
@@ -238,10 +236,7 @@ fn output_lines(output: &ToolOutput, open: bool, look: &Look<'_>) -> Vec<Line<'s
     let mut lines = Vec::new();
     if skip > 0 {
         let more = format!("… {} above (Tab)", plural(skip, "line"));
-        lines.push(indent(fit(
-            &[(more, look.theme.style(Scope::Dim))],
-            columns,
-        )));
+        lines.push(indent(fit(&[(more, look.theme.style(Scope::Dim))], columns)));
     }
     let last = text.lines().skip(skip);
     lines.extend(last.map(|line| indent(fit(&[(line.to_owned(), style)], columns))));
@@ -256,11 +251,7 @@ fn describe(args: &Args) -> String {
     };
     let parts = args.iter().enumerate().map(|(index, (key, value))| {
         let text = truncate(&clean_line(&head_of(&show(value))), ARGUMENT_CELLS);
-        if index == 0 {
-            text
-        } else {
-            format!("{}: {text}", clean_line(key))
-        }
+        if index == 0 { text } else { format!("{}: {text}", clean_line(key)) }
     });
     parts.collect::<Vec<_>>().join(" · ")
 }

@@ -22,10 +22,7 @@ pub fn run(model: &mut Model, command: Command, args: &str) -> Vec<Cmd> {
             Some(policy) => vec![Cmd::Send(Op::SetPolicy { policy })],
             None => usage(model, "policy", &POLICIES.map(|policy| policy.name())),
         },
-        Command::Effort => match EFFORTS
-            .into_iter()
-            .find(|effort| effort_name(*effort) == args)
-        {
+        Command::Effort => match EFFORTS.into_iter().find(|effort| effort_name(*effort) == args) {
             Some(effort) => vec![Cmd::Send(Op::SetEffort { effort })],
             None => usage(model, "effort", &EFFORTS.map(effort_name)),
         },
@@ -36,11 +33,7 @@ pub fn run(model: &mut Model, command: Command, args: &str) -> Vec<Cmd> {
                 model.say(format!("thinking: {}", view.name()));
                 Vec::new()
             }
-            None => usage(
-                model,
-                "thinking",
-                &ThinkingView::ALL.map(ThinkingView::name),
-            ),
+            None => usage(model, "thinking", &ThinkingView::ALL.map(ThinkingView::name)),
         },
         Command::Theme => theme(model, args),
         Command::Copy => copy(model),
@@ -71,11 +64,7 @@ fn theme(model: &mut Model, name: &str) -> Vec<Cmd> {
             Vec::new()
         }
         None => {
-            let names: Vec<String> = model
-                .themes
-                .iter()
-                .map(|theme| theme.name.clone())
-                .collect();
+            let names: Vec<String> = model.themes.iter().map(|theme| theme.name.clone()).collect();
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             usage(model, "theme", &names)
         }

@@ -52,14 +52,7 @@ pub fn event(model: &mut Model, event: Event) -> Vec<Cmd> {
 }
 
 fn session(model: &mut Model, event: Event) {
-    let Event::Session {
-        id,
-        root,
-        branch,
-        policy,
-        effort,
-    } = event
-    else {
+    let Event::Session { id, root, branch, policy, effort } = event else {
         return;
     };
     if !model.session.id.is_empty() && model.session.id != id.0 {
@@ -69,11 +62,7 @@ fn session(model: &mut Model, event: Event) {
     }
     model.policy = policy;
     model.effort = effort;
-    model.session = SessionLine {
-        id: id.0,
-        root,
-        branch,
-    };
+    model.session = SessionLine { id: id.0, root, branch };
 }
 
 fn engine_failed(model: &mut Model, message: String) {
@@ -83,17 +72,8 @@ fn engine_failed(model: &mut Model, message: String) {
 }
 
 fn files_changed(model: &mut Model, event: Event) {
-    if let Event::FilesChanged {
-        paths,
-        added,
-        removed,
-    } = event
-    {
-        model.transcript.push(Body::Changes {
-            paths,
-            added,
-            removed,
-        });
+    if let Event::FilesChanged { paths, added, removed } = event {
+        model.transcript.push(Body::Changes { paths, added, removed });
     }
 }
 
@@ -104,10 +84,7 @@ fn policy_changed(model: &mut Model, policy: Policy) {
 
 fn effort_changed(model: &mut Model, effort: Effort) {
     model.effort = effort;
-    model.say(format!(
-        "effort: {}, from the next turn on",
-        effort_name(effort)
-    ));
+    model.say(format!("effort: {}, from the next turn on", effort_name(effort)));
 }
 
 fn ask_review(model: &mut Model, review: Review) -> Vec<Cmd> {
@@ -137,11 +114,7 @@ fn turn_started(model: &mut Model, text: String) {
     model.transcript.follow();
     model.tokens.thinking = 0;
     model.tokens.answer = 0;
-    model.turn = Some(Turn {
-        since: model.now,
-        steps: 0,
-        interrupts: 0,
-    });
+    model.turn = Some(Turn { since: model.now, steps: 0, interrupts: 0 });
 }
 
 fn notice(model: &mut Model, level: Level, text: String) {
@@ -163,11 +136,7 @@ fn take_back_queue(model: &mut Model) {
 fn ask(model: &mut Model, layer: Layer) -> Vec<Cmd> {
     model.layers.clear();
     model.layers.push(layer);
-    if model.focused {
-        Vec::new()
-    } else {
-        vec![Cmd::Bell]
-    }
+    if model.focused { Vec::new() } else { vec![Cmd::Bell] }
 }
 
 fn turn_finished(model: &mut Model, outcome: Outcome) -> Vec<Cmd> {

@@ -68,11 +68,7 @@ pub fn popup(model: &Model) -> Vec<Completion> {
     if model.composer.dismissed || editor.cursor() != editor.text().len() {
         return Vec::new();
     }
-    let themes: Vec<&str> = model
-        .themes
-        .iter()
-        .map(|theme| theme.name.as_str())
-        .collect();
+    let themes: Vec<&str> = model.themes.iter().map(|theme| theme.name.as_str()).collect();
     let mut list = complete(editor.text(), &themes);
     // A finished command needs no completion.
     if list.len() == 1 && list[0].text == editor.text() && editor.text().contains(' ') {
@@ -225,11 +221,7 @@ fn cancel(model: &mut Model) -> Vec<Cmd> {
         return close(model);
     }
     if let Some(turn) = &model.turn {
-        return if turn.interrupts < 2 {
-            interrupt(model)
-        } else {
-            close(model)
-        };
+        return if turn.interrupts < 2 { interrupt(model) } else { close(model) };
     }
     if !model.composer.editor.is_empty() {
         model.composer.take();

@@ -150,13 +150,8 @@ fn field_done(model: &mut Model, layer: Layer) -> Vec<Cmd> {
             Vec::new()
         }
         Layer::Approval => {
-            let field = model
-                .question
-                .as_mut()
-                .and_then(|question| question.field.take());
-            let reason = field
-                .map(|field| field.expanded().trim().to_owned())
-                .unwrap_or_default();
+            let field = model.question.as_mut().and_then(|question| question.field.take());
+            let reason = field.map(|field| field.expanded().trim().to_owned()).unwrap_or_default();
             answer(model, Approval::Deny { reason })
         }
         Layer::Help => Vec::new(),
@@ -213,12 +208,7 @@ fn in_question(model: &mut Model, action: Answer) -> Vec<Cmd> {
         Answer::Once => return answer(model, Approval::Once),
         Answer::Session => return answer(model, Approval::Session),
         Answer::Deny => {
-            return answer(
-                model,
-                Approval::Deny {
-                    reason: String::new(),
-                },
-            );
+            return answer(model, Approval::Deny { reason: String::new() });
         }
         Answer::DenyBecause => {
             if let Some(question) = &mut model.question {

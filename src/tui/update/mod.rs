@@ -64,11 +64,7 @@ pub fn update(model: &mut Model, msg: Msg) -> Vec<Cmd> {
 }
 
 fn ended(model: &Model) -> Exit {
-    if model.closing.is_some() {
-        Exit::Quit
-    } else {
-        Exit::Closed
-    }
+    if model.closing.is_some() { Exit::Quit } else { Exit::Closed }
 }
 
 fn tick(model: &mut Model, now: u64) -> Vec<Cmd> {

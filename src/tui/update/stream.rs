@@ -24,23 +24,11 @@ pub fn step_started(model: &mut Model) {
 
 /// Progress of reading the prompt.
 pub fn prefill(model: &mut Model, event: &Event) {
-    let Event::Prefill {
-        done,
-        total,
-        cached,
-    } = *event
-    else {
+    let Event::Prefill { done, total, cached } = *event else {
         return;
     };
-    let first = model
-        .prefill
-        .map_or((done, model.now), |prefill| prefill.first);
-    model.prefill = Some(Prefill {
-        done,
-        total,
-        cached,
-        first,
-    });
+    let first = model.prefill.map_or((done, model.now), |prefill| prefill.first);
+    model.prefill = Some(Prefill { done, total, cached, first });
     model.tokens.context = cached + done;
 }
 

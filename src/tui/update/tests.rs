@@ -29,10 +29,9 @@ fn reviewing() -> Bench {
 
 fn verdicts(ops: &[Op]) -> Vec<(u64, Verdict, Option<String>)> {
     match ops {
-        [Op::Review { decisions }] => decisions
-            .iter()
-            .map(|d| (d.hunk.0, d.verdict, d.comment.clone()))
-            .collect(),
+        [Op::Review { decisions }] => {
+            decisions.iter().map(|d| (d.hunk.0, d.verdict, d.comment.clone())).collect()
+        }
         other => panic!("not one review: {other:?}"),
     }
 }
@@ -88,11 +87,7 @@ fn ctrl_c_twice_quits_when_idle_and_empty() {
     assert!(bench.screen().contains("again to quit"));
     bench.wait(5_000);
     bench.key("ctrl+c");
-    assert_eq!(
-        bench.ops(),
-        [],
-        "the first press is forgotten after a while"
-    );
+    assert_eq!(bench.ops(), [], "the first press is forgotten after a while");
     bench.key("ctrl+c");
     assert_eq!(bench.ops(), [Op::Shutdown]);
     bench.event(Event::Closed);
@@ -122,10 +117,7 @@ fn a_runtime_that_ends_ends_the_interface() {
     assert_eq!(bench.cmds, [Cmd::Quit(Exit::Closed)]);
     let mut bench = Bench::new(80, 24);
     bench.msg(Msg::Signal(15));
-    assert_eq!(
-        bench.cmds,
-        [Cmd::Send(Op::Shutdown), Cmd::Quit(Exit::Signal(15))]
-    );
+    assert_eq!(bench.cmds, [Cmd::Send(Op::Shutdown), Cmd::Quit(Exit::Signal(15))]);
 }
 
 #[test]
@@ -177,9 +169,7 @@ fn messages_that_cannot_be_read_come_back_to_the_composer() {
     let mut bench = Bench::bare(80, 24);
     bench.event(Event::Queued { text: "m1".into() });
     bench.type_text("draft");
-    bench.event(Event::EngineFailed {
-        message: "no such file".into(),
-    });
+    bench.event(Event::EngineFailed { message: "no such file".into() });
     assert_eq!(bench.model.composer.editor.text(), "draft\n\nm1");
     assert!(bench.screen().contains("✗ no such file"));
 }
@@ -190,18 +180,8 @@ fn commands_become_ops() {
     for (line, want) in [
         ("/undo", vec![Op::Undo]),
         ("/new", vec![Op::NewSession]),
-        (
-            "/policy auto-edit",
-            vec![Op::SetPolicy {
-                policy: Policy::AutoEdit,
-            }],
-        ),
-        (
-            "/effort off",
-            vec![Op::SetEffort {
-                effort: Effort::Off,
-            }],
-        ),
+        ("/policy auto-edit", vec![Op::SetPolicy { policy: Policy::AutoEdit }]),
+        ("/effort off", vec![Op::SetEffort { effort: Effort::Off }]),
         ("/effort none", vec![]),
         ("/unod", vec![]),
         ("/etc/hosts is wrong", vec![sent("/etc/hosts is wrong")]),
@@ -223,12 +203,7 @@ fn the_command_list_completes_and_runs() {
     bench.key("enter");
     assert_eq!(bench.model.composer.editor.text(), "/policy ");
     bench.keys("down down enter");
-    assert_eq!(
-        bench.ops(),
-        [Op::SetPolicy {
-            policy: Policy::AutoEdit
-        }]
-    );
+    assert_eq!(bench.ops(), [Op::SetPolicy { policy: Policy::AutoEdit }]);
     bench.type_text("/und");
     bench.key("tab");
     assert_eq!(bench.model.composer.editor.text(), "/undo");
@@ -261,11 +236,7 @@ fn hunks_are_decided_one_by_one_and_applied_together() {
     bench.key("y");
     assert!(bench.screen().contains("Enter to apply"));
     bench.key("enter");
-    let want = [
-        (1, Verdict::Accept, None),
-        (2, Verdict::Reject, None),
-        (3, Verdict::Accept, None),
-    ];
+    let want = [(1, Verdict::Accept, None), (2, Verdict::Reject, None), (3, Verdict::Accept, None)];
     assert_eq!(verdicts(&bench.ops()), want);
     assert!(bench.model.layers.is_empty());
     bench.key("enter");
@@ -305,10 +276,7 @@ fn comments_go_with_the_decision() {
     assert!(bench.screen().contains("» keep `return`, yes"));
     bench.keys("r A enter");
     let got = verdicts(&bench.ops());
-    assert_eq!(
-        got[0],
-        (1, Verdict::Reject, Some("keep `return`, yes".into()))
-    );
+    assert_eq!(got[0], (1, Verdict::Reject, Some("keep `return`, yes".into())));
     assert_eq!(got[1].2, None);
 }
 
@@ -318,13 +286,7 @@ fn keys_right_after_opening_decide_nothing() {
     bench.event(asked());
     bench.wait(300);
     bench.keys("A enter y");
-    assert!(
-        bench
-            .model
-            .review
-            .as_ref()
-            .is_some_and(|review| review.tally(None) == (0, 0, 3))
-    );
+    assert!(bench.model.review.as_ref().is_some_and(|review| review.tally(None) == (0, 0, 3)));
     bench.wait(100);
     bench.keys("A enter");
     assert_eq!(verdicts(&bench.ops()).len(), 3);
@@ -340,13 +302,7 @@ fn a_message_being_typed_goes_on_into_the_draft() {
         bench.type_text(&c.to_string());
     }
     assert_eq!(bench.model.composer.editor.text(), "please really do it");
-    assert!(
-        bench
-            .model
-            .review
-            .as_ref()
-            .is_some_and(|review| review.tally(None) == (0, 0, 3))
-    );
+    assert!(bench.model.review.as_ref().is_some_and(|review| review.tally(None) == (0, 0, 3)));
 }
 
 #[test]
@@ -379,40 +335,20 @@ fn a_question_is_answered_once() {
     for (keys, want) in [
         ("y y", Approval::Once),
         ("a", Approval::Session),
-        (
-            "n",
-            Approval::Deny {
-                reason: String::new(),
-            },
-        ),
-        (
-            "d n o enter",
-            Approval::Deny {
-                reason: "no".into(),
-            },
-        ),
+        ("n", Approval::Deny { reason: String::new() }),
+        ("d n o enter", Approval::Deny { reason: "no".into() }),
         ("esc ctrl+r y", Approval::Once),
         ("d esc y", Approval::Once),
     ] {
         let mut bench = running();
         let title = "cargo test".into();
-        bench.event(Event::ApprovalRequested {
-            call: call(7, "run", "x"),
-            title,
-        });
+        bench.event(Event::ApprovalRequested { call: call(7, "run", "x"), title });
         bench.key("y");
         assert_eq!(bench.ops(), [], "too early");
         bench.wait(400);
         bench.keys(keys);
         let call = CallId(7);
-        assert_eq!(
-            bench.ops(),
-            [Op::Approve {
-                call,
-                approval: want
-            }],
-            "{keys}"
-        );
+        assert_eq!(bench.ops(), [Op::Approve { call, approval: want }], "{keys}");
     }
 }
 

@@ -34,10 +34,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, regions: &Regions) -> Option<P
     let title = clean_line(&question.title);
     let ask: Vec<Run> = vec![
         (" May this run? ".into(), style(Scope::StatusWaiting)),
-        (
-            format!(" {}", clean_line(&question.call.name)),
-            style(Scope::ToolName),
-        ),
+        (format!(" {}", clean_line(&question.call.name)), style(Scope::ToolName)),
     ];
     let wide = columns.saturating_sub(2).max(1);
     let indent = [("  ".to_owned(), style(Scope::Text))];
@@ -59,11 +56,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, regions: &Regions) -> Option<P
     }
     shown.truncate(usize::from(area.height).saturating_sub(1));
     lines(frame, area, shown);
-    let foot = Rect {
-        y: area.bottom().saturating_sub(1),
-        height: area.height.min(1),
-        ..area
-    };
+    let foot = Rect { y: area.bottom().saturating_sub(1), height: area.height.min(1), ..area };
     if let Some(editor) = &question.field {
         return Some(field(frame, theme, foot, " no, because: ", editor));
     }

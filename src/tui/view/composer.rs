@@ -77,25 +77,15 @@ pub fn field(
     let columns = usize::from(area.width).saturating_sub(label_cells).max(2);
     let layout = Layout::new(editor, columns - 1);
     let (row, column) = layout.caret;
-    let text = layout
-        .rows
-        .get(row)
-        .map(|row| row.runs())
-        .unwrap_or_default();
+    let text = layout.rows.get(row).map(|row| row.runs()).unwrap_or_default();
     let mut runs: Vec<Run> = fit_label(theme, label, label_cells);
-    runs.extend(
-        text.into_iter()
-            .map(|(text, _)| (text, theme.style(Scope::Text))),
-    );
+    runs.extend(text.into_iter().map(|(text, _)| (text, theme.style(Scope::Text))));
     lines(frame, area, [fit(&runs, usize::from(area.width))]);
     at(area, label_cells + column, 0)
 }
 
 fn fit_label(theme: &Theme, label: &str, cells: usize) -> Vec<Run> {
-    vec![(
-        crate::tui::wrap::truncate(label, cells),
-        theme.style(Scope::Key),
-    )]
+    vec![(crate::tui::wrap::truncate(label, cells), theme.style(Scope::Key))]
 }
 
 /// The line that parts the composer from what is above.
@@ -116,16 +106,8 @@ fn completions(frame: &mut Frame<'_>, model: &Model, regions: &Regions) {
     let theme = model.theme();
     let selected = model.composer.selected.min(list.len() - 1);
     let skip = (selected + 1).saturating_sub(usize::from(height));
-    let label = list
-        .iter()
-        .map(|entry| width(&entry.label))
-        .max()
-        .unwrap_or(0);
-    let help = list
-        .iter()
-        .map(|entry| width(&entry.help))
-        .max()
-        .unwrap_or(0);
+    let label = list.iter().map(|entry| width(&entry.label)).max().unwrap_or(0);
+    let help = list.iter().map(|entry| width(&entry.help)).max().unwrap_or(0);
     let wide = u16::try_from(label + help + 5).unwrap_or(u16::MAX);
     let area = Rect {
         x: regions.composer.x,
@@ -136,21 +118,11 @@ fn completions(frame: &mut Frame<'_>, model: &Model, regions: &Regions) {
     frame.render_widget(Clear, area);
     let shown = list.iter().enumerate().skip(skip).map(|(index, entry)| {
         let chosen = index == selected;
-        let base = theme.style(if chosen {
-            Scope::PopupSelected
-        } else {
-            Scope::Popup
-        });
+        let base = theme.style(if chosen { Scope::PopupSelected } else { Scope::Popup });
         let pad = " ".repeat(label - width(&entry.label));
-        let help = if chosen {
-            base
-        } else {
-            base.patch(theme.style(Scope::Dim))
-        };
-        let mut runs = vec![
-            (format!(" {}{pad}  ", entry.label), base),
-            (format!("{} ", entry.help), help),
-        ];
+        let help = if chosen { base } else { base.patch(theme.style(Scope::Dim)) };
+        let mut runs =
+            vec![(format!(" {}{pad}  ", entry.label), base), (format!("{} ", entry.help), help)];
         let rest = usize::from(area.width).saturating_sub(cells(&runs));
         runs.push((" ".repeat(rest), base));
         fit(&runs, usize::from(area.width))

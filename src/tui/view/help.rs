@@ -19,12 +19,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         let wide = area.width.saturating_sub(4).min(84);
         let tall = area.height.saturating_sub(2);
         let x = area.x + (area.width - wide) / 2;
-        Rect {
-            x,
-            y: area.y + 1,
-            width: wide,
-            height: tall,
-        }
+        Rect { x, y: area.y + 1, width: wide, height: tall }
     } else {
         area
     };
@@ -43,11 +38,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     }
     let page = page(theme, usize::from(inner.width));
     let most = page.len().saturating_sub(usize::from(inner.height));
-    super::lines(
-        frame,
-        inner,
-        page.into_iter().skip(model.help_top.min(most)),
-    );
+    super::lines(frame, inner, page.into_iter().skip(model.help_top.min(most)));
 }
 
 fn page(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
@@ -65,12 +56,7 @@ fn page(theme: &Theme, columns: usize) -> Vec<Line<'static>> {
     section(theme, columns, "Editing", rows(EDIT), &mut lines);
     lines.push(Line::default());
     let text = "Shift with the mouse selects text in most terminals; /mouse off always does.";
-    lines.extend(flow(
-        &[(text.into(), theme.style(Scope::Dim))],
-        columns,
-        &[],
-        &[],
-    ));
+    lines.extend(flow(&[(text.into(), theme.style(Scope::Dim))], columns, &[], &[]));
     lines
 }
 
@@ -88,11 +74,7 @@ fn section(
     let widest = rows.iter().map(|(keys, _)| width(keys)).max().unwrap_or(0);
     // On narrow screens what a key does stands below it.
     let below = columns < 50;
-    let column = if below {
-        2
-    } else {
-        (widest + 2).min(columns / 2)
-    };
+    let column = if below { 2 } else { (widest + 2).min(columns / 2) };
     for (keys, help) in rows {
         if below {
             lines.push(Line::styled(keys, theme.style(Scope::Key)));

@@ -52,14 +52,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model) {
 /// Draws lines from the top of `area`.
 fn lines<'a>(frame: &mut Frame<'_>, area: Rect, lines: impl IntoIterator<Item = Line<'a>>) {
     for (row, line) in (area.top()..area.bottom()).zip(lines) {
-        frame.render_widget(
-            line,
-            Rect {
-                y: row,
-                height: 1,
-                ..area
-            },
-        );
+        frame.render_widget(line, Rect { y: row, height: 1, ..area });
     }
 }
 
@@ -76,19 +69,12 @@ fn key_row<A: Copy + PartialEq>(
             let key = labels.split('/').next().unwrap_or_default().to_owned();
             let what = if short { word } else { long };
             let dim = theme.style(Scope::Dim);
-            [
-                (format!(" {key}"), theme.style(Scope::Key)),
-                (format!(" {what} "), dim),
-            ]
+            [(format!(" {key}"), theme.style(Scope::Key)), (format!(" {what} "), dim)]
         };
         keys.iter().flat_map(one).collect()
     };
     let long = row(false);
-    if cells(&long) <= columns {
-        long
-    } else {
-        row(true)
-    }
+    if cells(&long) <= columns { long } else { row(true) }
 }
 
 fn at(area: Rect, column: usize, row: usize) -> Position {

@@ -20,10 +20,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, regions: &Regions) -> Option<P
     let theme = model.theme();
     lines(frame, regions.head, [head(sheet, theme, regions.head)]);
     let hunks: Vec<(usize, &Hunk)> = sheet.hunks().collect();
-    let body = sheet
-        .window()
-        .iter()
-        .map(|row| draw_row(sheet, &hunks, theme, row, regions.sheet));
+    let body = sheet.window().iter().map(|row| draw_row(sheet, &hunks, theme, row, regions.sheet));
     lines(frame, regions.sheet, body);
     if regions.side.width > 0 {
         side(frame, sheet, &hunks, theme, regions.side);
@@ -82,10 +79,7 @@ fn draw_row(
     };
     match row {
         Row::Blank => Line::default(),
-        Row::Note(text) => fit(
-            &[(format!("  ! {text}"), theme.style(Scope::Warning))],
-            columns,
-        ),
+        Row::Note(text) => fit(&[(format!("  ! {text}"), theme.style(Scope::Warning))], columns),
         Row::File(index) => fit(&file_runs(sheet, theme, *index), columns),
         Row::Head(number) => {
             let mut runs = vec![bar(*number)];
@@ -97,17 +91,13 @@ fn draw_row(
         Row::Comment(number) => {
             let id = hunks.get(*number).map(|(_, hunk)| hunk.id);
             let text = id.and_then(|id| sheet.comment(id)).unwrap_or_default();
-            let comment = (
-                format!("» {}", clean_line(text)),
-                theme.style(Scope::Accent),
-            );
+            let comment = (format!("» {}", clean_line(text)), theme.style(Scope::Accent));
             fit(&[bar(*number), comment], columns)
         }
         Row::Body(number, line) => {
             let (text, style) = bar(*number);
             let mut line = line.clone();
-            line.spans
-                .insert(0, Span::styled(text, style.patch(background(line.style))));
+            line.spans.insert(0, Span::styled(text, style.patch(background(line.style))));
             line
         }
     }
@@ -115,9 +105,7 @@ fn draw_row(
 
 /// The bar of the current hunk stands before the colours of its lines, not on them.
 fn background(line: ratatui::style::Style) -> ratatui::style::Style {
-    line.bg.map_or(ratatui::style::Style::new(), |bg| {
-        ratatui::style::Style::new().bg(bg)
-    })
+    line.bg.map_or(ratatui::style::Style::new(), |bg| ratatui::style::Style::new().bg(bg))
 }
 
 fn file_runs(sheet: &Sheet, theme: &Theme, index: usize) -> Vec<Run> {
@@ -130,21 +118,13 @@ fn file_runs(sheet: &Sheet, theme: &Theme, index: usize) -> Vec<Run> {
     vec![
         (clean_line(&file.path), style(Scope::DiffFile)),
         (
-            format!(
-                "  {} · {}",
-                change_words(file),
-                plural(file.hunks.len(), "hunk")
-            ),
+            format!("  {} · {}", change_words(file), plural(file.hunks.len(), "hunk")),
             style(Scope::Dim),
         ),
         (format!("  +{added}"), style(Scope::Accepted)),
         (format!(" −{removed}"), style(Scope::Rejected)),
         (
-            if open > 0 {
-                format!("  {open} undecided")
-            } else {
-                String::new()
-            },
+            if open > 0 { format!("  {open} undecided") } else { String::new() },
             style(Scope::Undecided),
         ),
     ]
@@ -156,10 +136,7 @@ fn verdict_run(theme: &Theme, verdict: Option<Verdict>, long: bool) -> Run {
         Some(Verdict::Reject) => ("✗", " rejected", Scope::Rejected),
         None => ("?", " undecided", Scope::Undecided),
     };
-    (
-        format!("{mark}{}", if long { word } else { "" }),
-        theme.style(scope),
-    )
+    (format!("{mark}{}", if long { word } else { "" }), theme.style(scope))
 }
 
 fn hunk_runs(sheet: &Sheet, theme: &Theme, number: usize, hunk: &Hunk) -> Vec<Run> {
@@ -167,20 +144,11 @@ fn hunk_runs(sheet: &Sheet, theme: &Theme, number: usize, hunk: &Hunk) -> Vec<Ru
     let place = if empty {
         "the whole file".to_owned()
     } else {
-        format!(
-            "@@ −{},{} +{},{}",
-            hunk.old_start,
-            hunk.old.len(),
-            hunk.new_start,
-            hunk.new.len()
-        )
+        format!("@@ −{},{} +{},{}", hunk.old_start, hunk.old.len(), hunk.new_start, hunk.new.len())
     };
     vec![
         verdict_run(theme, sheet.verdict(hunk.id), true),
-        (
-            format!("  {}/{}  {place}", number + 1, sheet.count()),
-            theme.style(Scope::DiffHunk),
-        ),
+        (format!("  {}/{}  {place}", number + 1, sheet.count()), theme.style(Scope::DiffHunk)),
     ]
 }
 
@@ -203,11 +171,7 @@ fn side(frame: &mut Frame<'_>, sheet: &Sheet, hunks: &[(usize, &Hunk)], theme: &
         }
         let (added, removed) = (hunk.new.len(), hunk.old.len());
         let mark = if current { "▌ " } else { "  " };
-        let note = if sheet.comment(hunk.id).is_some() {
-            " »"
-        } else {
-            ""
-        };
+        let note = if sheet.comment(hunk.id).is_some() { " »" } else { "" };
         let runs = [
             (mark.to_owned(), theme.style(Scope::DiffCurrent)),
             verdict_run(theme, sheet.verdict(hunk.id), false),
@@ -219,15 +183,9 @@ fn side(frame: &mut Frame<'_>, sheet: &Sheet, hunks: &[(usize, &Hunk)], theme: &
         rows.push(fit(&runs, columns));
     }
     let height = usize::from(area.height);
-    let top = current_row
-        .saturating_sub(height / 2)
-        .min(rows.len().saturating_sub(height));
+    let top = current_row.saturating_sub(height / 2).min(rows.len().saturating_sub(height));
     lines(frame, area, rows.into_iter().skip(top));
-    let edge = Rect {
-        x: area.right().saturating_sub(2),
-        width: 1,
-        ..area
-    };
+    let edge = Rect { x: area.right().saturating_sub(2), width: 1, ..area };
     let bar = (0..area.height).map(|_| Line::styled("│", theme.style(Scope::Border)));
     lines(frame, edge, bar);
 }
@@ -244,21 +202,11 @@ fn tail(path: &str, columns: usize) -> String {
 
 fn foot(frame: &mut Frame<'_>, sheet: &Sheet, theme: &Theme, area: Rect) -> Option<Position> {
     let style = |scope| theme.style(scope);
-    let first = Rect {
-        height: area.height.min(1),
-        ..area
-    };
-    let second = Rect {
-        y: area.y + 1,
-        height: area.height.saturating_sub(1),
-        ..area
-    };
+    let first = Rect { height: area.height.min(1), ..area };
+    let second = Rect { y: area.y + 1, height: area.height.saturating_sub(1), ..area };
     if let Some(editor) = &sheet.field {
         let caret = field(frame, theme, first, " comment: ", editor);
-        let keys = [(
-            "Enter keeps it · Esc leaves it".to_owned(),
-            style(Scope::Dim),
-        )];
+        let keys = [("Enter keeps it · Esc leaves it".to_owned(), style(Scope::Dim))];
         lines(frame, second, [fit(&keys, usize::from(area.width))]);
         return Some(caret);
     }
@@ -272,11 +220,7 @@ fn foot(frame: &mut Frame<'_>, sheet: &Sheet, theme: &Theme, area: Rect) -> Opti
     let room = columns.saturating_sub(cells(&top));
     top.extend(key_row(theme, JUDGE, FIRST_KEYS, room));
     lines(frame, first, [fit(&top, columns)]);
-    lines(
-        frame,
-        second,
-        [fit(&key_row(theme, JUDGE, SECOND_KEYS, columns), columns)],
-    );
+    lines(frame, second, [fit(&key_row(theme, JUDGE, SECOND_KEYS, columns), columns)]);
     None
 }
 

@@ -48,10 +48,7 @@ pub fn regions(model: &Model) -> Regions {
 pub fn regions_in(model: &Model, area: Rect) -> Regions {
     let mut left = area;
     let status = take(&mut left, 1);
-    let mut regions = Regions {
-        status,
-        ..Regions::default()
-    };
+    let mut regions = Regions { status, ..Regions::default() };
     review(&mut regions, left);
     let composer = composer_rows(model, left);
     regions.composer = take(&mut left, composer);
@@ -71,28 +68,18 @@ pub fn regions_in(model: &Model, area: Rect) -> Regions {
 fn take(left: &mut Rect, rows: u16) -> Rect {
     let rows = rows.min(left.height);
     left.height -= rows;
-    Rect {
-        y: left.y + left.height,
-        height: rows,
-        ..*left
-    }
+    Rect { y: left.y + left.height, height: rows, ..*left }
 }
 
 fn review(regions: &mut Regions, mut area: Rect) {
     let tall = if area.height >= 10 { 2 } else { 1 };
     regions.foot = take(&mut area, tall);
     let head = 1.min(area.height);
-    regions.head = Rect {
-        height: head,
-        ..area
-    };
+    regions.head = Rect { height: head, ..area };
     area.y += head;
     area.height -= head;
     if area.width >= SIDE_FROM {
-        regions.side = Rect {
-            width: SIDE,
-            ..area
-        };
+        regions.side = Rect { width: SIDE, ..area };
         area.x += SIDE;
         area.width -= SIDE;
     }
@@ -107,13 +94,9 @@ pub fn composer_columns(model: &Model) -> usize {
 fn composer_rows(model: &Model, left: Rect) -> u16 {
     let most = (left.height / 3).clamp(1, 12);
     if model.layers.last() == Some(&Layer::Approval) {
-        return super::approval::ROWS
-            .min(left.height.saturating_sub(2))
-            .max(1);
+        return super::approval::ROWS.min(left.height.saturating_sub(2)).max(1);
     }
-    let rows = Layout::new(&model.composer.editor, composer_columns(model))
-        .rows
-        .len();
+    let rows = Layout::new(&model.composer.editor, composer_columns(model)).rows.len();
     u16::try_from(rows).unwrap_or(most).clamp(1, most)
 }
 

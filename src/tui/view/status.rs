@@ -22,11 +22,7 @@ const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇", "⠏", "�
 /// Draws both lines.
 pub fn draw(frame: &mut Frame<'_>, model: &Model, regions: &Regions) {
     if model.layers.last() != Some(&Layer::Review) {
-        lines(
-            frame,
-            regions.activity,
-            [activity(model, usize::from(regions.activity.width))],
-        );
+        lines(frame, regions.activity, [activity(model, usize::from(regions.activity.width))]);
     }
     lines(frame, regions.status, [status(model, regions.status)]);
 }
@@ -70,11 +66,7 @@ fn activity(model: &Model, columns: usize) -> Line<'static> {
     };
     if !told.is_empty() {
         let gap = if runs.is_empty() { "  " } else { " · " };
-        let scope = if model.hint.is_some() {
-            Scope::Accent
-        } else {
-            Scope::Dim
-        };
+        let scope = if model.hint.is_some() { Scope::Accent } else { Scope::Dim };
         runs.push((gap.to_owned(), style(Scope::Dim)));
         runs.push((told, style(scope)));
     }
@@ -127,18 +119,9 @@ fn loading(model: &Model) -> String {
 
 /// `reading prompt 3,072/9,800 31% · 4s left`
 fn reading(prefill: Prefill, now: u64) -> String {
-    let Prefill {
-        done,
-        total,
-        cached,
-        first: (from, since),
-    } = prefill;
+    let Prefill { done, total, cached, first: (from, since) } = prefill;
     let part = percent(done as u64, total as u64);
-    let mut text = format!(
-        "reading prompt {}/{} {part}%",
-        grouped(done),
-        grouped(total)
-    );
+    let mut text = format!("reading prompt {}/{} {part}%", grouped(done), grouped(total));
     let (read, time) = (done.saturating_sub(from) as u64, now.saturating_sub(since));
     if read > 0 && time > 500 && done < total {
         let left = (total - done) as u64 * time / read;
@@ -155,10 +138,7 @@ fn status(model: &Model, area: Rect) -> Line<'static> {
     let style = model.theme().style(Scope::Status);
     let columns = usize::from(area.width);
     let right = numbers(model);
-    let mut left = vec![
-        model.policy.name().to_owned(),
-        effort_name(model.effort).to_owned(),
-    ];
+    let mut left = vec![model.policy.name().to_owned(), effort_name(model.effort).to_owned()];
     if let EngineLine::Ready(info) = &model.engine {
         left.push(clean_line(&info.name));
     }
@@ -191,10 +171,7 @@ fn numbers(model: &Model) -> String {
         && info.context > 0
     {
         let used = tokens.context + tokens.live_thinking + tokens.live_answer;
-        parts.push(format!(
-            "ctx {}%",
-            percent(used as u64, info.context as u64)
-        ));
+        parts.push(format!("ctx {}%", percent(used as u64, info.context as u64)));
     }
     if parts.is_empty() {
         return String::new();

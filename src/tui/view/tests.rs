@@ -21,20 +21,14 @@ fn snap(name: &str, act: impl Fn(&mut Bench)) {
 
 fn ready(bench: &mut Bench) {
     bench.event(Event::Ready {
-        model: ModelInfo {
-            name: "Tessera-27B".into(),
-            context: 32_768,
-            ..ModelInfo::default()
-        },
+        model: ModelInfo { name: "Tessera-27B".into(), context: 32_768, ..ModelInfo::default() },
     });
     bench.event(phase(Phase::Idle));
 }
 
 fn turn(bench: &mut Bench) {
     ready(bench);
-    bench.event(started(
-        "Empty input should be an error. 空の入力はエラーに。",
-    ));
+    bench.event(started("Empty input should be an error. 空の入力はエラーに。"));
     bench.event(step());
     bench.event(phase(Phase::Prefill));
 }
@@ -60,23 +54,15 @@ fn answer(bench: &mut Bench) {
 
 fn tool(bench: &mut Bench) {
     answer(bench);
-    bench.event(Event::CallStarted {
-        name: "run_tests".into(),
-    });
+    bench.event(Event::CallStarted { name: "run_tests".into() });
     bench.event(step_done());
     bench.event(requested(2, "run_tests", "parser"));
     bench.event(phase(Phase::Tool));
     let title = "cargo test -p parser".into();
-    bench.event(Event::ToolStarted {
-        call: CallId(2),
-        title,
-    });
+    bench.event(Event::ToolStarted { call: CallId(2), title });
     bench.wait(4_000);
     let text = "test empty ... FAILED\ntest full ... ok\n".into();
-    bench.event(Event::ToolProgress {
-        call: CallId(2),
-        text,
-    });
+    bench.event(Event::ToolProgress { call: CallId(2), text });
 }
 
 #[test]
@@ -89,14 +75,8 @@ fn loading() {
     snap("loading", |bench| {
         bench.event(phase(Phase::Loading));
         let stage = LoadStage::Weights;
-        bench.event(Event::Loading {
-            stage,
-            done: 9_000_000_000,
-            total: 28_600_000_000,
-        });
-        bench.event(Event::Queued {
-            text: "typed while loading".into(),
-        });
+        bench.event(Event::Loading { stage, done: 9_000_000_000, total: 28_600_000_000 });
+        bench.event(Event::Queued { text: "typed while loading".into() });
         bench.type_text("and more 世界");
     });
 }
@@ -105,17 +85,9 @@ fn loading() {
 fn reading_the_prompt() {
     snap("prefill", |bench| {
         turn(bench);
-        bench.event(Event::Prefill {
-            done: 512,
-            total: 9_800,
-            cached: 3_000,
-        });
+        bench.event(Event::Prefill { done: 512, total: 9_800, cached: 3_000 });
         bench.wait(2_000);
-        bench.event(Event::Prefill {
-            done: 3_072,
-            total: 9_800,
-            cached: 3_000,
-        });
+        bench.event(Event::Prefill { done: 3_072, total: 9_800, cached: 3_000 });
     });
 }
 
@@ -149,20 +121,10 @@ fn turn_over() {
     snap("done", |bench| {
         tool(bench);
         let output = ToolOutput::failed("a\nb\nc\nd\ne\nassertion failed", "1 failed, 1 passed");
-        bench.event(Event::ToolFinished {
-            call: CallId(2),
-            output,
-        });
+        bench.event(Event::ToolFinished { call: CallId(2), output });
         let paths = vec!["src/parser.rs".into(), "docs/notes.md".into()];
-        bench.event(Event::FilesChanged {
-            paths,
-            added: 7,
-            removed: 3,
-        });
-        bench.event(Event::Notice {
-            level: Level::Warning,
-            text: "The log was cut.".into(),
-        });
+        bench.event(Event::FilesChanged { paths, added: 7, removed: 3 });
+        bench.event(Event::Notice { level: Level::Warning, text: "The log was cut.".into() });
         bench.event(turn_done(Outcome::Done));
     });
 }
@@ -195,10 +157,7 @@ fn approval() {
         turn(bench);
         bench.event(phase(Phase::Review));
         let title = "cargo test --workspace --all-features".into();
-        bench.event(Event::ApprovalRequested {
-            call: call(3, "shell", "x"),
-            title,
-        });
+        bench.event(Event::ApprovalRequested { call: call(3, "shell", "x"), title });
     });
 }
 
@@ -260,10 +219,7 @@ fn every_size_draws_every_state() {
         |bench| {
             turn(bench);
             let title = "rm -rf 世界".into();
-            bench.event(Event::ApprovalRequested {
-                call: call(3, "shell", "x"),
-                title,
-            });
+            bench.event(Event::ApprovalRequested { call: call(3, "shell", "x"), title });
             bench.wait(500);
             bench.key("d");
         },
@@ -279,16 +235,7 @@ fn every_size_draws_every_state() {
     for state in states {
         let mut bench = Bench::bare(80, 24);
         state(&mut bench);
-        for size in [
-            (0, 0),
-            (1, 1),
-            (2, 2),
-            (3, 9),
-            (20, 5),
-            (7, 30),
-            (300, 100),
-            (80, 3),
-        ] {
+        for size in [(0, 0), (1, 1), (2, 2), (3, 9), (20, 5), (7, 30), (300, 100), (80, 3)] {
             bench.model.size = size;
             bench.rows();
         }

@@ -34,16 +34,10 @@ fn rows(frame: &mut Frame<'_>, model: &Model, area: Rect) {
                 continue;
             };
             let y = area.y + u16::try_from(row - top).unwrap_or(0);
-            let place = Rect {
-                y,
-                height: 1,
-                ..area
-            };
+            let place = Rect { y, height: 1, ..area };
             frame.render_widget(line, place);
             if row == start + cell.gap() && model.transcript.marked(index) {
-                frame
-                    .buffer_mut()
-                    .set_style(place, model.theme().style(Scope::Focus));
+                frame.buffer_mut().set_style(place, model.theme().style(Scope::Focus));
             }
         }
     }
@@ -61,12 +55,7 @@ fn below(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     };
     let line = Line::styled(text, model.theme().style(Scope::StatusWaiting));
     let width = u16::try_from(line.width()).unwrap_or(0).min(area.width);
-    let place = Rect {
-        x: area.right() - width,
-        y: area.bottom() - 1,
-        width,
-        height: 1,
-    };
+    let place = Rect { x: area.right() - width, y: area.bottom() - 1, width, height: 1 };
     frame.render_widget(line, place);
 }
 
@@ -79,23 +68,13 @@ fn welcome(frame: &mut Frame<'_>, model: &Model, area: Rect) {
         let branch = model.session.branch.as_ref();
         let branch = branch.map(|name| format!(" · {name}")).unwrap_or_default();
         let text = clean_line(&format!("{}{branch}", model.session.root));
-        lines.extend(flow(
-            &[(text, style(Scope::Dim))],
-            columns,
-            &indent,
-            &indent,
-        ));
+        lines.extend(flow(&[(text, style(Scope::Dim))], columns, &indent, &indent));
     }
     for text in [
         "\nSay what you want to know or changed in this project.",
         "Nothing is written before you have seen it.",
     ] {
-        lines.extend(flow(
-            &[(text.into(), style(Scope::Text))],
-            columns,
-            &indent,
-            &indent,
-        ));
+        lines.extend(flow(&[(text.into(), style(Scope::Text))], columns, &indent, &indent));
     }
     let mut keys = vec![("\n".to_owned(), style(Scope::Text))];
     for (key, what) in [("/", "commands"), ("?", "help"), ("Ctrl+C", "stop, quit")] {
@@ -104,11 +83,7 @@ fn welcome(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     }
     lines.extend(flow(&keys, columns, &indent, &indent));
     let skip = u16::from(area.height > 10);
-    let area = Rect {
-        y: area.y + skip,
-        height: area.height - skip,
-        ..area
-    };
+    let area = Rect { y: area.y + skip, height: area.height - skip, ..area };
     super::lines(frame, area, lines);
 }
 
@@ -130,11 +105,7 @@ fn waiting(frame: &mut Frame<'_>, model: &Model, area: Rect) {
     let shown = usize::from(area.height).saturating_sub(lines.len());
     let skip = model.queued.len().saturating_sub(shown);
     for (index, text) in model.queued.iter().skip(skip).enumerate() {
-        let more = if index == 0 && skip > 0 {
-            format!("(+{skip}) ")
-        } else {
-            String::new()
-        };
+        let more = if index == 0 && skip > 0 { format!("(+{skip}) ") } else { String::new() };
         let text = format!("▌ queued: {more}{}", clean_line(text.trim()));
         lines.push(fit(&[(text, style(Scope::Queued))], columns));
     }

@@ -117,10 +117,7 @@ impl Scanner {
                 Lead::Cut(_) | Lead::Text => Step::Text(end),
             },
             Sign::Tag(Tag::CallClose, _) => {
-                let body = self
-                    .held
-                    .and_then(|held| text.get(held..self.pos))
-                    .unwrap_or_default();
+                let body = self.held.and_then(|held| text.get(held..self.pos)).unwrap_or_default();
                 let body = body.trim_ascii_end();
                 if body.ends_with("</function>") || body.ends_with(['}', ']']) {
                     self.held_whole = true;
@@ -281,11 +278,7 @@ impl Scanner {
             }
             self.stray(after)
         };
-        if stray {
-            Step::Drop(end, Some("stray_close_tag"))
-        } else {
-            Step::Text(end)
-        }
+        if stray { Step::Drop(end, Some("stray_close_tag")) } else { Step::Text(end) }
     }
 
     /// A closing tag that stands at the edge of a line and is no word of a sentence.
@@ -325,10 +318,7 @@ impl Scanner {
             return Step::Drop(end, repair);
         }
         let rest = text.get(end..).unwrap_or_default();
-        let role: &str = rest
-            .split(|c: char| !c.is_ascii_lowercase())
-            .next()
-            .unwrap_or_default();
+        let role: &str = rest.split(|c: char| !c.is_ascii_lowercase()).next().unwrap_or_default();
         if role.len() == rest.len() && role.len() < 16 && !at_end {
             return Step::Wait;
         }
@@ -341,8 +331,7 @@ impl Scanner {
 }
 
 fn begins_json(text: &str, from: usize) -> bool {
-    text.get(from..)
-        .is_some_and(|rest| rest.trim_ascii_start().starts_with('{'))
+    text.get(from..).is_some_and(|rest| rest.trim_ascii_start().starts_with('{'))
 }
 
 /// A quote, a bracket or a mark of emphasis: what follows is named.
