@@ -80,7 +80,7 @@ fn specials_ends_tags_and_padding_are_known() {
 }
 
 #[test]
-fn a_rank_list_of_llama_cpp_is_met_except_for_decomposed_accents() {
+fn llama_cpps_vocabulary_test_is_met_except_for_decomposed_accents() {
     let Some(path) = shared_fixture("vocab-test/ggml-vocab-qwen35.gguf") else {
         return;
     };
