@@ -79,7 +79,7 @@ fn thinking_folds_and_opens_with_one_key() {
     let script = slow(&home, &format!(r#"{{"text": "{text}"}}"#));
     let mut t = home.terminal(&root, &["--script", &script], SIZE);
     t.wait_for(IDLE).send("go\r").wait_for("Done.").wait_for(IDLE);
-    assert!(!t.screen().contains("第5行思考。"), "folded when done: {}", t.screen());
+    assert!(!t.screen().contains("第9行思考。"), "folded when done: {}", t.screen());
     t.send("\u{14}").wait_for("第1行思考。").wait_for("第9行思考。");
     t.send("\u{14}").wait("folded", |screen| !screen.contains("第9行思考。"));
     t.send("/quit\r");
