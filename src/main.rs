@@ -8,8 +8,9 @@ fn main() -> ExitCode {
     match app::run(Cli::parse()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            tracing::error!("{error:#}");
-            eprintln!("tessera: {}", visible(&format!("{error:#}")));
+            let message = app::message(&error);
+            tracing::error!("{message}");
+            eprintln!("tessera: {}", visible(&message));
             ExitCode::from(2)
         }
     }

@@ -7,6 +7,29 @@ use crate::protocol::{
     Approval, CallId, Decision, Event, Phase, Policy, ToolCall, ToolKind, ToolOutput,
 };
 
+/// What a yes for the session covers: a tool that runs the project's own command, but only this very
+/// command of the model's.
+fn grant(kind: ToolKind, call: &ToolCall) -> String {
+    match kind {
+        ToolKind::Read | ToolKind::Edit | ToolKind::Verify => call.name.clone(),
+        ToolKind::Execute => {
+            format!("{} {}", call.name, serde_json::Value::Object(call.args.clone()))
+        }
+    }
+}
+
+/// What happens to a call before anything else.
+enum Gate {
+    /// The policy forbids it.
+    Refuse,
+    /// It becomes hunks.
+    Propose,
+    /// The person is asked.
+    Ask,
+    /// It goes ahead.
+    Run,
+}
+
 impl Agent {
     /// Goes on with the next call, or with the next step when none is left.
     pub(super) fn advance(&mut self, mut work: Work, out: &mut Effects) {
@@ -44,40 +67,47 @@ impl Agent {
     }
 
     fn start(&mut self, call: ToolCall, mut work: Work, out: &mut Effects) {
-        let kind = kind_of(&self.setup.tools, &call);
-        match (kind, self.setup.policy) {
-            (Some(ToolKind::Edit | ToolKind::Execute), Policy::Plan) => {
+        let Some(kind) = kind_of(&self.setup.tools, &call) else {
+            // The parser refuses unknown tools; a call that gets here all the same is not run.
+            let text = format!("There is no tool named {}.", call.name);
+            self.finish_call(&mut work, call.id, ToolOutput::failed(&text, &text), out);
+            return self.advance(work, out);
+        };
+        match self.gate(kind, &call) {
+            Gate::Refuse => {
                 let output = ToolOutput::refused(self.setup.texts.plan_only.clone());
                 self.finish_call(&mut work, call.id, output, out);
                 self.advance(work, out);
             }
-            (Some(ToolKind::Edit), Policy::Review | Policy::AutoEdit | Policy::Auto) => {
+            Gate::Propose => {
                 out.push(Effect::Propose(call.clone()));
                 self.state = State::Proposing(call, work);
             }
-            (Some(kind), policy) if self.must_ask(kind, policy, &call.name) => {
+            Gate::Ask => {
                 self.set_phase(Phase::Review, out);
                 out.push(Effect::AskApproval(call.clone()));
                 self.state = State::Asking(call, work);
             }
-            (Some(_), _) => self.run(call, work, out),
-            (None, _) => {
-                // The parser refuses unknown tools; a call that gets here all the same is not run.
-                let text = format!("There is no tool named {}.", call.name);
-                self.finish_call(&mut work, call.id, ToolOutput::failed(&text, &text), out);
-                self.advance(work, out);
-            }
+            Gate::Run => self.run(call, work, out),
         }
     }
 
-    fn must_ask(&self, kind: ToolKind, policy: Policy, tool: &str) -> bool {
-        if self.allowed.contains(tool) {
-            return false;
-        }
-        match (kind, policy) {
-            (ToolKind::Read | ToolKind::Edit, _) | (_, Policy::Auto) => false,
-            (ToolKind::Verify, _) => !self.setup.verify_allowed,
-            (ToolKind::Execute, _) => true,
+    /// What the policy says about a call. What the person allowed for the session is not asked again.
+    fn gate(&self, kind: ToolKind, call: &ToolCall) -> Gate {
+        let unless = |allowed: bool| {
+            if allowed || self.allowed.contains(&grant(kind, call)) { Gate::Run } else { Gate::Ask }
+        };
+        match (kind, self.setup.policy) {
+            (ToolKind::Edit | ToolKind::Execute, Policy::Plan) => Gate::Refuse,
+            (ToolKind::Edit, Policy::Review | Policy::AutoEdit | Policy::Auto) => Gate::Propose,
+            (ToolKind::Execute, Policy::Review | Policy::AutoEdit) => unless(false),
+            (ToolKind::Verify, Policy::Plan | Policy::Review | Policy::AutoEdit) => {
+                unless(self.setup.verify_allowed)
+            }
+            (ToolKind::Execute | ToolKind::Verify, Policy::Auto) => Gate::Run,
+            (ToolKind::Read, Policy::Plan | Policy::Review | Policy::AutoEdit | Policy::Auto) => {
+                Gate::Run
+            }
         }
     }
 
@@ -112,7 +142,14 @@ impl Agent {
                 }
                 self.advance(work, out);
             }
-            other => self.state = other,
+            other @ (State::Idle
+            | State::Generating(_)
+            | State::Proposing(..)
+            | State::Reviewing(_)
+            | State::Writing(_)
+            | State::Asking(..)
+            | State::Running(..)
+            | State::Restoring) => self.state = other,
         }
     }
 
@@ -139,7 +176,13 @@ impl Agent {
                 out.push(Effect::Write { calls, decisions: Some(decisions) });
                 self.state = State::Writing(work);
             }
-            other => self.state = other,
+            other @ (State::Idle
+            | State::Generating(_)
+            | State::Proposing(..)
+            | State::Writing(_)
+            | State::Asking(..)
+            | State::Running(..)
+            | State::Restoring) => self.state = other,
         }
     }
 
@@ -152,14 +195,27 @@ impl Agent {
                 }
                 self.advance(work, out);
             }
-            other => self.state = other,
+            other @ (State::Idle
+            | State::Generating(_)
+            | State::Proposing(..)
+            | State::Reviewing(_)
+            | State::Asking(..)
+            | State::Running(..)
+            | State::Restoring) => self.state = other,
         }
     }
 
     pub(super) fn approved(&mut self, id: CallId, approval: Approval, out: &mut Effects) {
         let (call, mut work) = match std::mem::take(&mut self.state) {
             State::Asking(call, work) if call.id == id => (call, work),
-            other => {
+            other @ (State::Idle
+            | State::Generating(_)
+            | State::Proposing(..)
+            | State::Reviewing(_)
+            | State::Writing(_)
+            | State::Asking(..)
+            | State::Running(..)
+            | State::Restoring) => {
                 self.state = other;
                 return;
             }
@@ -167,7 +223,8 @@ impl Agent {
         match approval {
             Approval::Once => self.run(call, work, out),
             Approval::Session => {
-                self.allowed.insert(call.name.clone());
+                let grant = kind_of(&self.setup.tools, &call).map(|kind| grant(kind, &call));
+                self.allowed.extend(grant);
                 self.run(call, work, out);
             }
             Approval::Deny { reason } => {
@@ -185,7 +242,14 @@ impl Agent {
                 self.finish_call(&mut work, id, output, out);
                 self.advance(work, out);
             }
-            other => self.state = other,
+            other @ (State::Idle
+            | State::Generating(_)
+            | State::Proposing(..)
+            | State::Reviewing(_)
+            | State::Writing(_)
+            | State::Asking(..)
+            | State::Running(..)
+            | State::Restoring) => self.state = other,
         }
     }
 }

@@ -103,7 +103,13 @@ impl Agent {
     fn finished(&mut self, reason: FinishReason, usage: Usage, out: &mut Effects) {
         let mut stream = match std::mem::take(&mut self.state) {
             State::Generating(stream) => stream,
-            other => {
+            other @ (State::Idle
+            | State::Proposing(..)
+            | State::Reviewing(_)
+            | State::Writing(_)
+            | State::Asking(..)
+            | State::Running(..)
+            | State::Restoring) => {
                 self.state = other;
                 return;
             }

@@ -40,7 +40,7 @@ pub struct Agent {
     queued: Vec<String>,
     /// Told to the model in front of the next user message.
     notes: Vec<String>,
-    /// Tools the person allowed for the rest of the session.
+    /// What the person allowed for the rest of the session; see `calls::grant`.
     allowed: BTreeSet<String>,
     engine: EngineState,
     /// The model's own sampling settings with the user's in place.
@@ -120,12 +120,12 @@ impl Agent {
     }
 
     fn user_turn(&mut self, text: String, out: &mut Effects) {
-        match (&self.engine, &self.state) {
-            (EngineState::Failed(message), _) => {
+        match &self.engine {
+            EngineState::Failed(message) => {
                 out.push(notice(Level::Error, message.clone()));
             }
-            (EngineState::Ready, State::Idle) => self.begin_turn(text, out),
-            (EngineState::Loading | EngineState::Ready, _) => {
+            EngineState::Ready if self.is_idle() => self.begin_turn(text, out),
+            EngineState::Loading | EngineState::Ready => {
                 out.push(Effect::Emit(Event::Queued { text: text.clone() }));
                 self.queued.push(text);
             }

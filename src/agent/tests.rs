@@ -224,10 +224,13 @@ fn automatic_policies_write_without_a_review() {
 #[test]
 fn an_approval_for_the_session_is_not_asked_again() {
     let mut d = Driver::new(Policy::Review);
-    d.ask("go").calls(&[("shell", "a"), ("shell", "b")]);
+    d.ask("go").calls(&[("shell", "a"), ("shell", "a"), ("shell", "b")]);
     d.give(Input::Approved { call: CallId(1), approval: Approval::Session });
     d.done(1, "ok");
     assert!(matches!(d.effects.last(), Some(Effect::RunTool(call)) if call.id == CallId(2)));
+    // Another command of the same tool is another question.
+    d.done(2, "ok");
+    assert!(matches!(d.effects.last(), Some(Effect::AskApproval(call)) if call.id == CallId(3)));
 }
 
 #[test]

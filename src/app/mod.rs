@@ -21,7 +21,10 @@ pub fn run(cli: Cli) -> Result<u8> {
     let paths = Paths::from_env()?;
     crate::logging::init(&paths.state);
     match cli.command {
-        None => interface(Start::new(cli.common, &paths), cli.prompt),
+        None => {
+            let opening = cli.prompt.map_or(Opening::Nothing, Opening::Send);
+            interface(Start::new(cli.common, &paths), opening)
+        }
         Some(Command::Exec(exec)) => execute(exec, &paths),
         Some(Command::Resume(resume)) => go_on(resume, &paths),
         Some(Command::Sessions(common)) => start::list_sessions(&common, &paths),
@@ -30,7 +33,26 @@ pub fn run(cli: Cli) -> Result<u8> {
     }
 }
 
-fn interface(start: Start, prompt: Option<String>) -> Result<u8> {
+/// An error with its causes, each said once: many messages hold the text of their cause already.
+pub fn message(error: &anyhow::Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.contains(&cause) {
+            message.push_str(": ");
+            message.push_str(&cause);
+        }
+    }
+    message
+}
+
+/// What stands in the composer, or is sent, when the interface opens.
+enum Opening {
+    Nothing,
+    Draft(String),
+    Send(String),
+}
+
+fn interface(start: Start, opening: Opening) -> Result<u8> {
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         bail!(
             "this is not a terminal; use `tessera exec \"…\"` for one turn without the interface"
@@ -38,8 +60,19 @@ fn interface(start: Start, prompt: Option<String>) -> Result<u8> {
     }
     let mut house = start.build()?;
     let mut options = house.tui_options();
-    options.draft = prompt.unwrap_or_default();
-    let exit = serve(house, |events, ops| tui::run(events, ops, options))?;
+    let mut first = None;
+    match opening {
+        Opening::Nothing => {}
+        Opening::Draft(text) => options.draft = text,
+        Opening::Send(text) => first = Some(Op::UserTurn { text }),
+    }
+    let exit = serve(house, |events, ops| {
+        if let Some(op) = first {
+            // The runtime lives at least as long as the interface.
+            let _ = ops.send(op);
+        }
+        tui::run(events, ops, options)
+    })?;
     Ok(match exit? {
         tui::Exit::Quit | tui::Exit::Closed => 0,
         tui::Exit::Signal(number) => u8::try_from(128 + number).unwrap_or(255),
@@ -92,7 +125,7 @@ fn headless_turn(start: Start, prompt: String, json: bool) -> Result<u8> {
 
 fn go_on(resume: Resume, paths: &Paths) -> Result<u8> {
     let start = Start::new(resume.common, paths).resuming(resume.session);
-    interface(start, None)
+    interface(start, Opening::Nothing)
 }
 
 fn play(demo: Demo, paths: &Paths) -> Result<u8> {
@@ -108,7 +141,7 @@ fn play(demo: Demo, paths: &Paths) -> Result<u8> {
         common.set.insert(0, "policy=auto".into());
         headless_turn(Start::new(common, paths), demo::PROMPT.into(), false)
     } else {
-        interface(Start::new(common, paths), Some(demo::PROMPT.into()))
+        interface(Start::new(common, paths), Opening::Draft(demo::PROMPT.into()))
     }?;
     eprintln!("The sample repository is in {}", repository.display());
     Ok(code)

@@ -6,12 +6,19 @@ use crate::paths::Paths;
 use anyhow::{Context, Result, bail};
 use std::path::Path;
 
+const COMMAND_LINE: &str = "command line";
+
 /// Settings and what was wrong with some of them.
 pub(super) fn load(common: &Common, paths: &Paths) -> Result<(Config, Vec<String>)> {
     let mut layers = Vec::new();
     layers.extend(user_file(&paths.config.join("config.toml"))?);
-    layers.push(Layer { place: "command line".into(), text: flags(common)? });
-    Ok(config::load(&layers)?)
+    layers.push(Layer { place: COMMAND_LINE.into(), text: flags(common)? });
+    let (config, warnings) = config::load(&layers)?;
+    // A file may be of another version; what was typed just now is simply wrong.
+    if let Some(wrong) = warnings.iter().find(|text| text.starts_with(COMMAND_LINE)) {
+        bail!("{wrong}");
+    }
+    Ok((config, warnings))
 }
 
 fn user_file(path: &Path) -> Result<Option<Layer>> {

@@ -15,6 +15,7 @@ use crate::tools::{self, Registry};
 use crate::tui::{Depth, Theme, ThinkingView, TuiOptions};
 use crate::workspace::Workspace;
 use anyhow::{Context, Result, anyhow, bail};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tokio::sync::mpsc::UnboundedSender;
@@ -248,11 +249,18 @@ impl House {
 pub(super) fn list_sessions(common: &Common, paths: &Paths) -> Result<u8> {
     let workspace = open_workspace(common.cd.as_deref())?;
     let found = session::list(&paths.sessions(), workspace.root());
-    if found.is_empty() {
-        println!("no conversations in {} yet", workspace.root().display());
+    let mut text = String::new();
+    for summary in &found {
+        let title = crate::protocol::visible(&summary.title);
+        text.push_str(&format!("{}  {title}\n", summary.id));
     }
-    for summary in found {
-        println!("{}  {}", summary.id, crate::protocol::visible(&summary.title));
+    if found.is_empty() {
+        text = format!("no conversations in {} yet\n", workspace.root().display());
+    }
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => return Err(error.into()),
+        // A reader that has seen enough is no fault.
+        Ok(()) | Err(_) => {}
     }
     Ok(0)
 }

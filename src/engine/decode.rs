@@ -259,7 +259,11 @@ impl<'a> Decoder<'a> {
             FinishReason::Length => End::Length,
             FinishReason::Cancelled | FinishReason::Loop => End::Cut,
         };
-        let found = self.parser.finish(end);
+        let mut found = self.parser.finish(end);
+        if end == End::Cut {
+            // Nobody is to hear of a lost connection: the reason of the step says what happened.
+            found.retain(|event| !matches!(event, ParserEvent::Bad(_)));
+        }
         self.emit(found);
         let mut answer = self.answer;
         answer.extend(self.tokenizer.encode_trusted(closing)?);

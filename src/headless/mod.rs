@@ -10,6 +10,9 @@ use std::io::Write;
 use text::TextOutput;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+const SIGINT: u8 = 2;
+const SIGTERM: u8 = 15;
+
 /// How to run.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -28,8 +31,8 @@ pub enum Exit {
     Done,
     /// It could not: 1.
     Failed,
-    /// Stopped by a signal: 130.
-    Interrupted,
+    /// Stopped by this signal: 128 and its number.
+    Signal(u8),
 }
 
 impl Exit {
@@ -38,7 +41,7 @@ impl Exit {
         match self {
             Self::Done => 0,
             Self::Failed => 1,
-            Self::Interrupted => 130,
+            Self::Signal(number) => 128 + number,
         }
     }
 }
@@ -57,9 +60,9 @@ pub async fn run(
     loop {
         tokio::select! {
             biased;
-            () = signals.next() => {
+            number = signals.next() => {
                 interrupts += 1;
-                exit = Exit::Interrupted;
+                exit = Exit::Signal(number);
                 send(&ops, if interrupts == 1 { Op::Interrupt } else { Op::Shutdown });
             }
             event = events.recv() => {
@@ -72,7 +75,7 @@ pub async fn run(
                     Next::Wait => {}
                     Next::Say(op) => send(&ops, op),
                     Next::End(end) => {
-                        exit = if exit == Exit::Interrupted { exit } else { end };
+                        exit = if matches!(exit, Exit::Signal(_)) { exit } else { end };
                         send(&ops, Op::Shutdown);
                     }
                     Next::Closed => break,
@@ -108,7 +111,7 @@ fn answer(event: &Event, options: &Options) -> Next {
         }),
         Event::TurnFinished { outcome, .. } => Next::End(match outcome {
             Outcome::Done => Exit::Done,
-            Outcome::Interrupted => Exit::Interrupted,
+            Outcome::Interrupted => Exit::Signal(SIGINT),
             Outcome::Failed { .. } => Exit::Failed,
         }),
         Event::EngineFailed { .. } => Next::End(Exit::Failed),
@@ -160,7 +163,8 @@ impl Signals {
         }
     }
 
-    async fn next(&mut self) {
+    /// The number of the next signal.
+    async fn next(&mut self) -> u8 {
         async fn one(signal: &mut Option<tokio::signal::unix::Signal>) {
             match signal {
                 Some(signal) => {
@@ -170,8 +174,8 @@ impl Signals {
             }
         }
         tokio::select! {
-            () = one(&mut self.int) => {}
-            () = one(&mut self.term) => {}
+            () = one(&mut self.int) => SIGINT,
+            () = one(&mut self.term) => SIGTERM,
         }
     }
 }

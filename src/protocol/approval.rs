@@ -35,7 +35,7 @@ impl Policy {
 pub enum Approval {
     /// This once.
     Once,
-    /// This and every later call of the same tool in this session.
+    /// This, and in this session the same again: the same command, or any run of a verification tool.
     Session,
     /// No; the model reads the reason.
     Deny {

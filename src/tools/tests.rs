@@ -195,7 +195,7 @@ async fn long_output_is_cut_in_the_middle_and_kept_in_a_file() {
     let folder = Folder::new([]);
     let output = folder.run("shell", json!({ "command": "seq 1 20000; echo end" })).await;
     assert!(output.text.len() < 17 * 1024, "{}", output.text.len());
-    let (_, log) = output.text.rsplit_once("[whole output: ").unwrap();
+    let (_, log) = output.text.rsplit_once("[more of the output: ").unwrap();
     let log = std::fs::read_to_string(log.trim_end_matches(']')).unwrap();
     assert!(log.starts_with("1\n2\n") && log.ends_with("20000\nend\n"));
     assert!(output.text.contains("bytes left out ...]\n") && output.text.contains("\nend\n"));

@@ -188,7 +188,11 @@ fn arguments(entry: &Entry, typed: &str, themes: &[&str]) -> Vec<Completion> {
         | Command::Copy
         | Command::Quit => Vec::new(),
     };
-    let hits = values.into_iter().filter(|(value, _)| value.starts_with(typed));
+    let mut hits: Vec<_> =
+        values.into_iter().filter(|(value, _)| value.starts_with(typed)).collect();
+    // What was typed in full comes before what merely begins so.
+    hits.sort_by_key(|(value, _)| *value != typed);
+    let hits = hits.into_iter();
     hits.map(|(value, help)| Completion {
         label: value.to_owned(),
         help: help.to_owned(),
@@ -225,6 +229,7 @@ mod tests {
         assert_eq!(labels("/th"), ["/thinking ", "/theme "]);
         assert_eq!(labels("/theme l"), ["/theme light"]);
         assert_eq!(labels("/policy a"), ["/policy auto-edit", "/policy auto"]);
+        assert_eq!(labels("/policy auto")[0], "/policy auto");
         assert_eq!(labels("x /"), Vec::<String>::new());
     }
 }

@@ -40,7 +40,7 @@ actions! {
 }
 actions! {
     /// In the approval prompt.
-    Answer: Once, Session, Deny, DenyBecause, Help, Leave,
+    Answer: Once, Session, Deny, DenyBecause, Help, Leave, ScrollUp, ScrollDown,
 }
 actions! {
     /// In a text field of an overlay.
@@ -192,9 +192,13 @@ pub const JUDGE: &[Binding<Judge>] = &[
 /// Keys in the approval prompt.
 pub const ANSWER: &[Binding<Answer>] = &[
     key(Char('y'), Answer::Once, "yes, once"),
-    key(Char('a'), Answer::Session, "yes, for this tool in this session"),
+    key(Char('a'), Answer::Session, "yes, and this very command again in this session"),
     key(Char('n'), Answer::Deny, "no"),
     key(Char('d'), Answer::DenyBecause, "no, and say why"),
+    key(Down, Answer::ScrollDown, "more of a long command"),
+    key(PageDown, Answer::ScrollDown, ""),
+    key(Up, Answer::ScrollUp, ""),
+    key(PageUp, Answer::ScrollUp, ""),
     key(Char('?'), Answer::Help, ""),
     key(Esc, Answer::Leave, "back to the transcript, nothing decided"),
 ];

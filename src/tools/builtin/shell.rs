@@ -47,7 +47,7 @@ fn report(finished: Finished, most: usize, timeout: Duration) -> ToolOutput {
     }
     let cut = shown.omitted > 0 && !finished.output.is_binary();
     match finished.log {
-        Some(log) if cut => parts.push(format!("[whole output: {}]", log.display())),
+        Some(log) if cut => parts.push(format!("[more of the output: {}]", log.display())),
         Some(log) => drop(std::fs::remove_file(log)),
         None => {}
     }

@@ -13,6 +13,8 @@ pub struct Question {
     pub title: String,
     /// Keys that came too early decide nothing.
     pub grace: Grace,
+    /// First row of the command shown, when it is longer than its place.
+    pub top: usize,
     /// The reason being written.
     pub field: Option<Editor>,
 }
@@ -20,6 +22,6 @@ pub struct Question {
 impl Question {
     /// Asked at `now`.
     pub fn new(call: ToolCall, title: String, now: u64) -> Self {
-        Self { call, title, grace: Grace::new(now), field: None }
+        Self { call, title, grace: Grace::new(now), top: 0, field: None }
     }
 }

@@ -78,7 +78,10 @@ impl Tool {
         self.state = ToolState::Running(now);
         self.live.clear();
         if !title.is_empty() {
-            self.title = clean_line(title);
+            // A title may begin with the tool's name, which stands before it already.
+            let line = clean_line(title);
+            let rest = line.strip_prefix(&self.name).filter(|rest| rest.starts_with(' '));
+            self.title = rest.map_or(line.as_str(), str::trim_start).to_owned();
         }
     }
 

@@ -146,6 +146,7 @@ fn turn_finished(model: &mut Model, outcome: Outcome) -> Vec<Cmd> {
     model.layers.retain(|layer| *layer == Layer::Help);
     model.running.clear();
     model.prefill = None;
+    model.hint = None;
     set_phase(model, Phase::Idle);
     let turn = model.turn.take();
     match outcome {

@@ -217,8 +217,20 @@ fn in_question(model: &mut Model, action: Answer) -> Vec<Cmd> {
         }
         Answer::Help => return global(model, Global::OpenHelp),
         Answer::Leave => _ = model.layers.pop(),
+        Answer::ScrollDown | Answer::ScrollUp => scroll_question(model, action),
     }
     Vec::new()
+}
+
+fn scroll_question(model: &mut Model, action: Answer) {
+    let rows = crate::tui::view::approval_rows(model, model.size.0);
+    if let Some(question) = &mut model.question {
+        question.top = if action == Answer::ScrollDown {
+            (question.top + 5).min(rows)
+        } else {
+            question.top.saturating_sub(5)
+        };
+    }
 }
 
 fn answer(model: &mut Model, approval: Approval) -> Vec<Cmd> {

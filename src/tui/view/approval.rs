@@ -4,20 +4,58 @@ use super::composer::{field, rule};
 use super::screen::Regions;
 use super::{key_row, lines};
 use crate::tui::Model;
-use crate::tui::flow::{Run, fit};
+use crate::tui::flow::{Run, fit, flow};
 use crate::tui::keymap::{ANSWER, Answer};
 use crate::tui::text::clean_line;
 use crate::tui::theme::Scope;
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
+use ratatui::text::Line;
 
-/// Rows of the prompt.
-pub const ROWS: u16 = 4;
+/// Rows beside the command: the question and the keys.
+const AROUND: usize = 2;
+/// Blanks in a row above which their number is shown instead, so that nothing hides behind them.
+const BLANKS: usize = 8;
+
+/// Rows wanted at `columns`: all of the command is to be seen.
+pub fn rows(model: &Model, columns: u16) -> usize {
+    let lines = model.question.as_ref().map_or(0, |q| body(&q.title, columns, Style::new()).len());
+    AROUND + lines.max(2)
+}
+
+/// The command, line by line.
+fn body(title: &str, columns: u16, style: Style) -> Vec<Line<'static>> {
+    let wide = usize::from(columns).saturating_sub(2).max(1);
+    let indent = [("  ".to_owned(), style)];
+    let lines = title.split('␊').map(|line| plain(&clean_line(line)));
+    lines.flat_map(|line| flow(&[(line, style)], wide, &indent, &indent)).collect()
+}
+
+/// Long runs of blanks as their number.
+fn plain(line: &str) -> String {
+    let mut shown = String::new();
+    let mut blanks = 0;
+    for c in line.chars().chain(['\n']) {
+        if c == ' ' {
+            blanks += 1;
+            continue;
+        }
+        match std::mem::take(&mut blanks) {
+            few @ 0..=BLANKS => shown.extend(std::iter::repeat_n(' ', few)),
+            many => shown.push_str(&format!(" ⟨{many} blanks⟩ ")),
+        }
+        if c != '\n' {
+            shown.push(c);
+        }
+    }
+    shown
+}
 
 /// Actions of the last row, with their words for wide and for narrow screens.
 const KEYS: &[(Answer, &str, &str)] = &[
     (Answer::Once, "yes, once", "yes"),
-    (Answer::Session, "yes, this session", "always"),
+    (Answer::Session, "yes, and again", "always"),
     (Answer::Deny, "no", "no"),
     (Answer::DenyBecause, "no, because…", "why"),
     (Answer::Leave, "later", "later"),
@@ -31,21 +69,19 @@ pub fn draw(frame: &mut Frame<'_>, model: &Model, regions: &Regions) -> Option<P
     rule(frame, theme, regions.rule, Scope::BorderActive);
     let area = regions.composer;
     let columns = usize::from(area.width);
-    let title = clean_line(&question.title);
-    let ask: Vec<Run> = vec![
+    let mut ask: Vec<Run> = vec![
         (" May this run? ".into(), style(Scope::StatusWaiting)),
         (format!(" {}", clean_line(&question.call.name)), style(Scope::ToolName)),
     ];
-    let wide = columns.saturating_sub(2).max(1);
-    let indent = [("  ".to_owned(), style(Scope::Text))];
-    let command = [(title, style(Scope::Strong))];
-    let mut body = crate::tui::flow::flow(&command, wide, &indent, &indent);
-    let room = usize::from(area.height).saturating_sub(2).max(1);
+    let mut body = body(&question.title, area.width, style(Scope::Strong));
+    let room = usize::from(area.height).saturating_sub(AROUND).max(1);
     if body.len() > room {
+        let top = question.top.min(body.len() - room);
+        let below = body.len() - room - top;
+        let more = format!(" · {top} lines above, {below} below: ↑ ↓");
+        ask.push((more, style(Scope::StatusWaiting)));
+        body = body.split_off(top);
         body.truncate(room);
-        if let Some(last) = body.last_mut() {
-            last.push_span(" …");
-        }
     }
     let mut shown = Vec::new();
     if area.height >= 3 {

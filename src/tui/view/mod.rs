@@ -10,6 +10,7 @@ mod screen;
 mod status;
 mod transcript;
 
+pub use approval::rows as approval_rows;
 pub use screen::{composer_columns, regions};
 
 use super::Model;

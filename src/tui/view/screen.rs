@@ -94,7 +94,8 @@ pub fn composer_columns(model: &Model) -> usize {
 fn composer_rows(model: &Model, left: Rect) -> u16 {
     let most = (left.height / 3).clamp(1, 12);
     if model.layers.last() == Some(&Layer::Approval) {
-        return super::approval::ROWS.min(left.height.saturating_sub(2)).max(1);
+        let wanted = u16::try_from(super::approval::rows(model, left.width)).unwrap_or(u16::MAX);
+        return wanted.min(left.height.saturating_sub(2)).max(1);
     }
     let rows = Layout::new(&model.composer.editor, composer_columns(model)).rows.len();
     u16::try_from(rows).unwrap_or(most).clamp(1, most)
