@@ -50,7 +50,7 @@ fn the_main_job_from_the_request_to_the_reviewed_diff() {
     t.wait_for(IDLE).send("Fix the failing test.\r");
     // The project's own command is asked for once; `a` allows it for the session.
     t.wait("the question", |screen| {
-        screen.contains("python3 -m unittest") && screen.contains("session")
+        screen.contains("python3 -m unittest") && screen.contains("May this run?")
     });
     t.wait_grace().send("a");
     t.wait("thinking in CJK", |screen| {
