@@ -10,7 +10,7 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 
-pub use recorder::Recorder;
+pub use recorder::{Recorder, ResumeError};
 
 use crate::agent::{Agent, Input, Setup};
 use crate::engine::{Cancel, Engine, EventStream};

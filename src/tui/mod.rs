@@ -1,4 +1,4 @@
-//! The terminal front end, in the Elm way: [`Model`], [`Msg`], [`update`] -> [`Cmd`], `view(&Model)`.
+//! The terminal front end, in the Elm way: [`Model`], [`Msg`], [`update()`] -> [`Cmd`], `view(&Model)`.
 //!
 //! It knows the protocol and nothing behind it. This file holds the one loop and all effects; the
 //! rest is pure. Invariant: state changes only in `update`, and drawing only reads the model.

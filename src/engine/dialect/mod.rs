@@ -1,6 +1,6 @@
 //! Tool-call dialects: how calls look in the text of a model, one dialect a file.
 //!
-//! Lives here: the list of dialects and the reading of one call block once its start is known ([`read_block`]).
+//! Lives here: the list of dialects and the reading of one call block once its start is known (`read_block`).
 //! Does not live here: where in the stream a block starts (`channel`), events (`parser`). Invariant: reading is
 //! pure; the same text gives the same outcome. The rules are those of `tests/cases/README.md`.
 

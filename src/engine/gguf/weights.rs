@@ -2,7 +2,7 @@
 //!
 //! What lives here: [`Linear`], which keeps a weight in the type it has in the file and multiplies
 //! f32 activations with it. What does not: which tensors a model needs (`arch`). Invariant: no
-//! matrix is ever expanded to f32 as a whole; at most [`BLOCK_ELEMENTS`] of it are at a time.
+//! matrix is ever expanded to f32 as a whole; at most `BLOCK_ELEMENTS` of it are at a time.
 
 use super::half_dot::HalfDot;
 use super::{GgmlType, GgufFile, TensorInfo};

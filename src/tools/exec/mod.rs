@@ -56,7 +56,7 @@ pub struct Command {
     pub keep: usize,
     /// True keeps standard output and standard error apart; false keeps them in the order written.
     pub split: bool,
-    /// Where the whole output goes (up to [`capture::LOG_CAP`] bytes); `None` for nowhere.
+    /// Where the whole output goes (up to `capture::LOG_CAP` bytes); `None` for nowhere.
     pub log_dir: Option<PathBuf>,
 }
 
