@@ -6,6 +6,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// Long enough for a slow machine under load; never reached when things work.
@@ -141,6 +142,7 @@ pub struct Terminal {
     input: Box<dyn Write + Send>,
     seen: Arc<Mutex<vt100::Parser>>,
     raw: Arc<Mutex<Vec<u8>>>,
+    reader: JoinHandle<()>,
 }
 
 impl Terminal {
@@ -153,7 +155,7 @@ impl Terminal {
         let raw = Arc::new(Mutex::new(Vec::new()));
         let mut output = master.try_clone_reader().unwrap();
         let (screen, bytes) = (seen.clone(), raw.clone());
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut buffer = [0; 65536];
             while let Ok(count @ 1..) = output.read(&mut buffer) {
                 screen.lock().unwrap().process(&buffer[..count]);
@@ -161,7 +163,7 @@ impl Terminal {
             }
         });
         let input = master.take_writer().unwrap();
-        Self { master, child, input, seen, raw }
+        Self { master, child, input, seen, raw, reader }
     }
 
     /// Process id of the program.
@@ -226,11 +228,13 @@ impl Terminal {
         self
     }
 
-    /// Waits for the end and gives the exit code.
+    /// Waits for the end, and for the last byte written, and gives the exit code.
     pub fn wait_end(&mut self) -> u32 {
         let start = Instant::now();
         loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
+            if let Some(status) = self.child.try_wait().unwrap()
+                && self.reader.is_finished()
+            {
                 return status.exit_code();
             }
             assert!(start.elapsed() < PATIENCE, "never ended:\n{}", self.screen());
