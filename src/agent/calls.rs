@@ -1,7 +1,7 @@
 //! From the calls of a finished step to their outputs: propose, review, write, ask, run.
 
 use super::guard::Repeat;
-use super::step::{State, Work, kind_of};
+use super::step::{Awaited, State, Work, kind_of};
 use super::{Agent, Effect, Effects};
 use crate::protocol::{
     Approval, CallId, Decision, Event, Phase, Policy, ToolCall, ToolKind, ToolOutput,
@@ -134,23 +134,13 @@ impl Agent {
         refused: Option<ToolOutput>,
         out: &mut Effects,
     ) {
-        match std::mem::take(&mut self.state) {
-            State::Proposing(trying, mut work) if trying.id == call => {
-                match refused {
-                    None => work.proposed.push(call),
-                    Some(output) => self.finish_call(&mut work, call, output, out),
-                }
-                self.advance(work, out);
-            }
-            other @ (State::Idle
-            | State::Generating(_)
-            | State::Proposing(..)
-            | State::Reviewing(_)
-            | State::Writing(_)
-            | State::Asking(..)
-            | State::Running(..)
-            | State::Restoring) => self.state = other,
+        let awaited = Awaited::Proposal(call);
+        let Some(State::Proposing(_, mut work)) = self.state.take_if(awaited) else { return };
+        match refused {
+            None => work.proposed.push(call),
+            Some(output) => self.finish_call(&mut work, call, output, out),
         }
+        self.advance(work, out);
     }
 
     /// The run of edits is complete: show it, or write it at once.
@@ -170,56 +160,24 @@ impl Agent {
     }
 
     pub(super) fn reviewed(&mut self, decisions: Vec<Decision>, out: &mut Effects) {
-        match std::mem::take(&mut self.state) {
-            State::Reviewing(work) => {
-                let calls = work.proposed.clone();
-                out.push(Effect::Write { calls, decisions: Some(decisions) });
-                self.state = State::Writing(work);
-            }
-            other @ (State::Idle
-            | State::Generating(_)
-            | State::Proposing(..)
-            | State::Writing(_)
-            | State::Asking(..)
-            | State::Running(..)
-            | State::Restoring) => self.state = other,
-        }
+        let Some(State::Reviewing(work)) = self.state.take_if(Awaited::Decisions) else { return };
+        let calls = work.proposed.clone();
+        out.push(Effect::Write { calls, decisions: Some(decisions) });
+        self.state = State::Writing(work);
     }
 
     pub(super) fn written(&mut self, outputs: Vec<(CallId, ToolOutput)>, out: &mut Effects) {
-        match std::mem::take(&mut self.state) {
-            State::Writing(mut work) => {
-                work.proposed.clear();
-                for (call, output) in outputs {
-                    self.finish_call(&mut work, call, output, out);
-                }
-                self.advance(work, out);
-            }
-            other @ (State::Idle
-            | State::Generating(_)
-            | State::Proposing(..)
-            | State::Reviewing(_)
-            | State::Asking(..)
-            | State::Running(..)
-            | State::Restoring) => self.state = other,
+        let Some(State::Writing(mut work)) = self.state.take_if(Awaited::Write) else { return };
+        work.proposed.clear();
+        for (call, output) in outputs {
+            self.finish_call(&mut work, call, output, out);
         }
+        self.advance(work, out);
     }
 
     pub(super) fn approved(&mut self, id: CallId, approval: Approval, out: &mut Effects) {
-        let (call, mut work) = match std::mem::take(&mut self.state) {
-            State::Asking(call, work) if call.id == id => (call, work),
-            other @ (State::Idle
-            | State::Generating(_)
-            | State::Proposing(..)
-            | State::Reviewing(_)
-            | State::Writing(_)
-            | State::Asking(..)
-            | State::Running(..)
-            | State::Restoring) => {
-                self.state = other;
-                return;
-            }
-        };
+        let awaited = Awaited::Approval(id);
+        let Some(State::Asking(call, mut work)) = self.state.take_if(awaited) else { return };
         match approval {
             Approval::Once => self.run(call, work, out),
             Approval::Session => {
@@ -237,19 +195,10 @@ impl Agent {
     }
 
     pub(super) fn tool_done(&mut self, id: CallId, output: ToolOutput, out: &mut Effects) {
-        match std::mem::take(&mut self.state) {
-            State::Running(call, mut work) if call.id == id => {
-                self.finish_call(&mut work, id, output, out);
-                self.advance(work, out);
-            }
-            other @ (State::Idle
-            | State::Generating(_)
-            | State::Proposing(..)
-            | State::Reviewing(_)
-            | State::Writing(_)
-            | State::Asking(..)
-            | State::Running(..)
-            | State::Restoring) => self.state = other,
-        }
+        let Some(State::Running(_, mut work)) = self.state.take_if(Awaited::Tool(id)) else {
+            return;
+        };
+        self.finish_call(&mut work, id, output, out);
+        self.advance(work, out);
     }
 }

@@ -1,6 +1,6 @@
 //! The agent's dealings with the engine: asking for a step, following its stream, judging its end.
 
-use super::step::{State, Stream, Work};
+use super::step::{Awaited, State, Stream, Work};
 use super::{Agent, Effect, Effects, EngineState, notice};
 use crate::protocol::{
     CallProblem, EngineEvent, Event, FinishReason, Level, Outcome, Phase, Request, ToolCall, Usage,
@@ -101,19 +101,8 @@ impl Agent {
     }
 
     fn finished(&mut self, reason: FinishReason, usage: Usage, out: &mut Effects) {
-        let mut stream = match std::mem::take(&mut self.state) {
-            State::Generating(stream) => stream,
-            other @ (State::Idle
-            | State::Proposing(..)
-            | State::Reviewing(_)
-            | State::Writing(_)
-            | State::Asking(..)
-            | State::Running(..)
-            | State::Restoring) => {
-                self.state = other;
-                return;
-            }
-        };
+        let awaited = Awaited::Stream;
+        let Some(State::Generating(mut stream)) = self.state.take_if(awaited) else { return };
         out.push(Effect::Emit(Event::StepFinished { step: stream.step, usage }));
         self.remember(stream.message(), out);
         let empty = stream.is_empty_answer();

@@ -81,6 +81,39 @@ pub(super) enum State {
     Restoring,
 }
 
+/// What the agent waits for: the one answer that fits now, any other comes too late and is ignored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Awaited {
+    Nothing,
+    Stream,
+    Proposal(CallId),
+    Decisions,
+    Write,
+    Approval(CallId),
+    Tool(CallId),
+    Restore,
+}
+
+impl State {
+    pub fn awaits(&self) -> Awaited {
+        match self {
+            Self::Idle => Awaited::Nothing,
+            Self::Generating(_) => Awaited::Stream,
+            Self::Proposing(call, _) => Awaited::Proposal(call.id),
+            Self::Reviewing(_) => Awaited::Decisions,
+            Self::Writing(_) => Awaited::Write,
+            Self::Asking(call, _) => Awaited::Approval(call.id),
+            Self::Running(call, _) => Awaited::Tool(call.id),
+            Self::Restoring => Awaited::Restore,
+        }
+    }
+
+    /// The state out of its place, when it is the one that waits for this.
+    pub fn take_if(&mut self, awaited: Awaited) -> Option<Self> {
+        (self.awaits() == awaited).then(|| std::mem::take(self))
+    }
+}
+
 /// The kind of a call, by the tools offered; an unknown tool never gets here (the parser refuses it).
 pub(super) fn kind_of(tools: &[crate::protocol::ToolSpec], call: &ToolCall) -> Option<ToolKind> {
     tools.iter().find(|tool| tool.name == call.name).map(|tool| tool.kind)
